@@ -34,7 +34,7 @@ def extension(name, source):
     level = source.parent.name
     compile_args = COMMON + LEVELS.get(level, LEVELS["baseline"])
     omp_compile, omp_link = openmp_flags() if name.startswith("pyx_tensor_cpu.") else ([], [])
-    return Extension(
+    module = Extension(
         name, [str(source)],
         include_dirs=[numpy.get_include(), "backends/pyx_tensor_cpu/include"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
@@ -42,6 +42,9 @@ def extension(name, source):
         extra_link_args=omp_link,
         depends=[str(p) for p in sorted(source.parent.parent.glob("kernels/*")) + sorted(source.parent.parent.glob("include/*"))],
     )
+    if name.startswith("pyx_tensor_cpu."):    # kernels check their bounds once, before the loop
+        module.cython_directives = dict(boundscheck=False, wraparound=False)
+    return module
 
 
 def extensions():
@@ -75,8 +78,7 @@ setup(
         include_path=[".", "backends"],
         nthreads=2,
         compiler_directives=dict(
-            language_level=3, binding=True, boundscheck=False, wraparound=False, initializedcheck=False,
-            cdivision=True, embedsignature=False, freethreading_compatible=False,
+            language_level=3, binding=True, initializedcheck=False, cdivision=True,
         ),
     ),
     options={"build_ext": {"parallel": 2}},
