@@ -147,6 +147,8 @@ def test_edges_stand_for_the_whole():
     (dict(sci_mode=False), [1, 1e9], "tensor([         1., 1000000000.])"),
     (dict(threshold=4, edgeitems=1), [1, 2, 3, 4, 5], "tensor([1.,  ..., 5.])"),
     (dict(threshold=4, edgeitems=0), [1, 2, 3, 4, 5], "tensor([...], size=(5,))"),
+    (dict(threshold=7), [1, 2, 3, 4, 5, 6, 7], "tensor([1., 2., 3., 4., 5., 6., 7.])"),
+    (dict(threshold=6), [1, 2, 3, 4, 5, 6, 7], "tensor([1., 2., 3.,  ..., 5., 6., 7.])"),
     (dict(edgeitems=0), [1], "tensor([1.], size=(1,))"),
     (dict(linewidth=20), [1, 2, 3, 4], "tensor([1., 2., 3.,\n        4.])"),
     (dict(linewidth=0), [1, 2], "tensor([1.,\n        2.])"),

@@ -154,17 +154,21 @@ def edge_indices(shape):
     None alone means that the tensor is small enough to be shown whole.
     """
     options = _options
-    if math.prod(shape) <= options.threshold or not _elided(shape, options):
+    elided = _elided(shape, options)
+    if not elided:
         return None
-    edge = options.edgeitems
-    return [[*range(edge), *range(size - edge, size)] if size > 2 * edge else None for size in shape]
+    return [_edge_positions(size, options.edgeitems) if dim in elided else None for dim, size in enumerate(shape)]
 
 
 def _elided(shape, options):
     """The dimensions whose middle is left out."""
-    if not math.prod(shape) > options.threshold:
-        return frozenset()
-    return frozenset(dim for dim, size in enumerate(shape) if size > 2 * options.edgeitems)
+    if math.prod(shape) > options.threshold:
+        return frozenset(dim for dim, size in enumerate(shape) if size > 2 * options.edgeitems)
+    return frozenset()
+
+
+def _edge_positions(size, edge):
+    return [*range(edge), *range(size - edge, size)]
 
 
 def _format_elements(array, shape, indent, options):
@@ -186,8 +190,7 @@ def _format_elements(array, shape, indent, options):
 
 def _edges(array, elided, edge):
     for dim in elided:
-        size = array.shape[dim]
-        array = array.take([*range(edge), *range(size - edge, size)], axis=dim)
+        array = array.take(_edge_positions(array.shape[dim], edge), axis=dim)
     return array
 
 
@@ -257,7 +260,7 @@ def _format_floats(values, options):
     integral = bool(np.all(magnitudes == np.floor(magnitudes)))
     scientific = options.sci_mode
     if scientific is None:
-        scientific = high / low > _MAX_FIXED_RATIO or high > _MAX_FIXED or (not integral and low < _MIN_FIXED)
+        scientific = high / low > _MAX_FIXED_RATIO or high > _MAX_FIXED or low < _MIN_FIXED
     if scientific or not integral:
         spec = f".{options.precision}{'e' if scientific else 'f'}"
         texts = [format(value, spec) for value in values.tolist()]
