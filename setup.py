@@ -21,7 +21,7 @@ LEVELS = {
     "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
 }
 # Random streams must not depend on which products a compiler fuses with a sum.
-NO_CONTRACTION = {"pyx_tensor.core.mt19937", "pyx_tensor.core.distributions"}
+NO_CONTRACTION = {"pyx_tensor.core.mt19937", "pyx_tensor.core.distributions", "pyx_tensor.core.rejection"}
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 
 

@@ -7,10 +7,10 @@ two element types; other types get its values through a temporary array and a ca
 cimport cython
 cimport numpy as cnp
 import numpy as np
-from libc.math cimport ceil, cos, cosf, exp, fma, fmaf, log, log1p, logf, sin, sinf, sqrt, sqrtf, tan, M_PI
+from libc.math cimport ceil, cos, exp, fma, log, log1p, sin, sqrt, tan, M_PI
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from pyx_tensor.core.mt19937 cimport Engine, Mersenne, draw, draw_doubles, next_double, next_normal
+from pyx_tensor.core.mt19937 cimport Engine, Mersenne, draw, draw_doubles, next_normal
 
 cnp.import_array()
 
@@ -29,7 +29,7 @@ cdef enum:
 
 cdef struct Params:
     double a, b
-    int digits                  # of the significand, implicit one included
+    bint drops_rest             # a partial block of normals draws words for its first, overwritten version
     uint64_t range
     int64_t base
     bint wide
@@ -48,53 +48,42 @@ cdef struct Kernels:
 
 # Kernels -----------------------------------------------------------------------------------------
 
-cdef void unit_floats(Mersenne* e, float* out, Py_ssize_t n, int digits) noexcept nogil:
-    """Uniforms of [0, 1) made of the low `digits` bits of a word each."""
+cdef void unit_reals(Mersenne* e, real* out, Py_ssize_t n) noexcept nogil:
+    """Uniforms of [0, 1): the low 24 bits of a word, or 53 of two words."""
     cdef uint32_t[CHUNK] words
-    cdef uint32_t mask = (<uint32_t>1 << digits) - 1
-    cdef float unit = 1.0 / (<uint32_t>1 << digits)
     cdef Py_ssize_t i, size
-    while n > 0:
-        size = min(n, CHUNK)
-        draw(e, words, size)
-        for i in range(size):
-            out[i] = <float><int>(words[i] & mask) * unit
-        out += size
-        n -= size
-
-
-cdef void unit_reals(Mersenne* e, real* out, Py_ssize_t n, int digits) noexcept nogil:
-    if real is float:
-        unit_floats(e, out, n, digits)
-    else:
+    if real is double:
         draw_doubles(e, out, n)
+    else:
+        while n > 0:
+            size = min(n, CHUNK)
+            draw(e, words, size)
+            for i in range(size):
+                out[i] = <float><int>(words[i] & <uint32_t>0xffffff) * <float>(1.0 / 16777216.0)
+            out += size
+            n -= size
 
 
 cdef void uniform(Mersenne* e, real* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    """p.a is the lower bound, p.b the width."""
-    cdef real low = <real>p.a, width = <real>p.b
+    """Over [p.a, p.b). A value that rounding brings up to p.b becomes p.a."""
+    cdef real low = <real>p.a, high = <real>p.b, width = high - low, value
     cdef Py_ssize_t i
-    unit_reals(e, out, n, p.digits)
+    unit_reals(e, out, n)
     for i in range(n):
-        out[i] = out[i] * width + low
+        value = out[i] * width + low
+        out[i] = low if value >= high else value
 
 
-cdef void blocks_to_normals(real* x, Py_ssize_t blocks, real mean, real std) noexcept nogil:
-    """The same as `box_muller_f32` with the C library's functions."""
+cdef void box_muller_f64(double* x, Py_ssize_t blocks, double mean, double std) noexcept nogil:
+    """Turn each 16 uniforms into 16 normals: eight radii, then eight angles. The float32 form is in box_muller.h."""
     cdef Py_ssize_t k, j
-    cdef real radius, angle
+    cdef double radius, angle
     for k in range(blocks):
         for j in range(BLOCK // 2):
-            if real is float:
-                radius = sqrtf(-2 * logf(1 - x[j]))
-                angle = <float>(2.0 * M_PI * x[j + BLOCK // 2])
-                x[j] = fmaf(radius * cosf(angle), std, mean)
-                x[j + BLOCK // 2] = fmaf(radius * sinf(angle), std, mean)
-            else:
-                radius = sqrt(-2 * log(1 - x[j]))
-                angle = 2.0 * M_PI * x[j + BLOCK // 2]
-                x[j] = fma(radius * cos(angle), std, mean)
-                x[j + BLOCK // 2] = fma(radius * sin(angle), std, mean)
+            radius = sqrt(-2 * log(1 - x[j]))
+            angle = 2.0 * M_PI * x[j + BLOCK // 2]
+            x[j] = fma(radius * cos(angle), std, mean)
+            x[j + BLOCK // 2] = fma(radius * sin(angle), std, mean)
         x += BLOCK
 
 
@@ -102,11 +91,11 @@ cdef void fill_blocks(Mersenne* e, real* out, Py_ssize_t blocks, const Params* p
     cdef Py_ssize_t size
     while blocks > 0:
         size = min(blocks, CHUNK // BLOCK)
-        unit_reals(e, out, size * BLOCK, p.digits)
+        unit_reals(e, out, size * BLOCK)
         if real is float:
             box_muller_f32(out, size, <float>p.a, <float>p.b)
         else:
-            blocks_to_normals(out, size, p.a, p.b)
+            box_muller_f64(out, size, p.a, p.b)
         out += size * BLOCK
         blocks -= size
 
@@ -117,19 +106,9 @@ cdef void normal_blocks(Mersenne* e, real* out, Py_ssize_t n, const Params* p) n
     cdef Py_ssize_t rest = n % BLOCK
     fill_blocks(e, out, n // BLOCK, p)
     if rest:
-        unit_reals(e, dropped, rest, p.digits)
+        if p.drops_rest:
+            unit_reals(e, dropped, rest)
         fill_blocks(e, out + n - BLOCK, 1, p)
-
-
-cdef void normal_blocks_16bit(Mersenne* e, float* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    """As `normal_blocks` for a 16-bit type computed in float32, where a partial block costs no extra words."""
-    cdef Py_ssize_t whole = n // BLOCK, k
-    for k in range(whole):
-        unit_floats(e, out + k * BLOCK, BLOCK, p.digits)
-    blocks_to_normals(out, whole, <float>p.a, <float>p.b)
-    if n % BLOCK:
-        unit_floats(e, out + n - BLOCK, BLOCK, p.digits)
-        blocks_to_normals(out + n - BLOCK, 1, <float>p.a, <float>p.b)
 
 
 cdef void normal(Mersenne* e, real* out, Py_ssize_t n, const Params* p) noexcept nogil:
@@ -207,12 +186,12 @@ cdef void bernoulli(Mersenne* e, uint8_t* out, Py_ssize_t n, const Params* p) no
         n -= size
 
 
-cdef void bernoulli_each(Mersenne* e, uint8_t* out, Py_ssize_t n, const real* p, int digits) noexcept nogil:
+cdef void bernoulli_each(Mersenne* e, uint8_t* out, Py_ssize_t n, const real* p) noexcept nogil:
     cdef real[CHUNK] u
     cdef Py_ssize_t i, size
     while n > 0:
         size = min(n, CHUNK)
-        unit_reals(e, u, size, digits)
+        unit_reals(e, u, size)
         for i in range(size):
             out[i] = u[i] < p[i]
         out += size
@@ -221,11 +200,11 @@ cdef void bernoulli_each(Mersenne* e, uint8_t* out, Py_ssize_t n, const real* p,
 
 
 cdef void bernoulli_float(Mersenne* e, uint8_t* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    bernoulli_each(e, out, n, <const float*>p.probabilities, p.digits)
+    bernoulli_each(e, out, n, <const float*>p.probabilities)
 
 
 cdef void bernoulli_double(Mersenne* e, uint8_t* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    bernoulli_each(e, out, n, <const double*>p.probabilities, p.digits)
+    bernoulli_each(e, out, n, <const double*>p.probabilities)
 
 
 cdef void integers(Mersenne* e, int64_t* out, Py_ssize_t n, const Params* p) noexcept nogil:
@@ -263,8 +242,8 @@ cdef void shuffle(Mersenne* e, int64_t* order, Py_ssize_t n, const Params* p) no
 
 # Dispatch ----------------------------------------------------------------------------------------
 
-cdef Params params(double a, double b=0.0, int digits=0) noexcept:
-    return Params(a=a, b=b, digits=digits, range=0, base=0, wide=False, probabilities=NULL)
+cdef Params params(double a, double b=0.0) noexcept:
+    return Params(a=a, b=b, drops_rest=False, range=0, base=0, wide=False, probabilities=NULL)
 
 
 cdef Kernel native(const Kernels* kernels, int type_number) noexcept:
@@ -330,22 +309,10 @@ cdef Kernels real_kernels(Kernel float32, Kernel float64) noexcept:
     return Kernels(uint8=NULL, int64=NULL, float32=float32, float64=float64)
 
 
-cdef int significand(cnp.ndarray array) except -1:
-    """Bits of the significand of a floating dtype: 24 for float32."""
-    if array.descr.type_num == cnp.NPY_FLOAT32:
-        return 24
-    if array.descr.type_num == cnp.NPY_FLOAT64:
-        return 53
-    if array.descr.type_num == cnp.NPY_FLOAT16:
-        return 11
-    if is_16bit_float(array):
-        return 8  # bfloat16
-    raise TypeError(f"expected an array of a floating-point dtype, got {array.dtype}")
-
-
-cdef cnp.ndarray require_floating(cnp.ndarray out):
-    significand(out)
-    return out
+cdef cnp.ndarray require_floating(cnp.ndarray array):
+    if chr(array.descr.kind) not in "fV" or not (is_16bit_float(array) or array.itemsize in (4, 8)):
+        raise TypeError(f"expected an array of a floating-point dtype, got {array.dtype}")
+    return array
 
 
 cdef cnp.ndarray real_view(cnp.ndarray out):
@@ -359,15 +326,13 @@ cdef cnp.ndarray real_view(cnp.ndarray out):
 # Entries -----------------------------------------------------------------------------------------
 
 def fill_uniform(Engine engine not None, cnp.ndarray out not None, double low=0.0, double high=1.0):
-    """Uniform over [low, high). The bounds are rounded to the dtype first; complex arrays get it in both parts."""
+    """Uniform over [low, high). Complex arrays get it in both parts."""
     cdef cnp.ndarray target = real_view(out)
-    cdef Params p = params(low, high, 53 if significand(target) == 53 else 24)
+    cdef Params p = params(low, high)
     cdef Kernels kernels = real_kernels(<Kernel>uniform[float], <Kernel>uniform[double])
-    if low != 0.0 or high != 1.0:
-        with np.errstate(over="ignore"):
-            start = target.dtype.type(low)
-            p.a, p.b = start, target.dtype.type(high) - start
-    fill(engine, target, &kernels, &p)
+    fill(engine, require_floating(target), &kernels, &p)
+    if is_16bit_float(target):  # the same rule for the second rounding
+        np.copyto(target, target.dtype.type(low), where=target >= target.dtype.type(high))
     return out
 
 
@@ -377,7 +342,7 @@ def fill_normal(Engine engine not None, cnp.ndarray out not None, double mean=0.
     A complex array has the variance std**2 shared by its two parts; its mean must be 0.
     """
     cdef cnp.ndarray target = real_view(out)
-    cdef Params p = params(mean, std, significand(target))
+    cdef Params p = params(mean, std)
     cdef Kernels kernels
     if target is not out:
         if mean != 0.0:
@@ -385,13 +350,10 @@ def fill_normal(Engine engine not None, cnp.ndarray out not None, double mean=0.
         p.b = std / sqrt(2.0)
     if target.size < BLOCK or not cnp.PyArray_IS_C_CONTIGUOUS(target):
         kernels = real_kernels(<Kernel>normal[float], <Kernel>normal[double])
-    elif is_16bit_float(target):
-        p.a, p.b = target.dtype.type(mean), target.dtype.type(std)
-        p.digits = 24
-        kernels = real_kernels(<Kernel>normal_blocks_16bit, NULL)
     else:
+        p.drops_rest = not is_16bit_float(target)
         kernels = real_kernels(<Kernel>normal_blocks[float], <Kernel>normal_blocks[double])
-    fill(engine, target, &kernels, &p)
+    fill(engine, require_floating(target), &kernels, &p)
     return out
 
 
@@ -438,12 +400,12 @@ def fill_bernoulli(Engine engine not None, cnp.ndarray out not None, double p=0.
 def fill_bernoulli_array(Engine engine not None, cnp.ndarray out not None, cnp.ndarray p not None):
     """1 with the probability that `p` (floating, broadcast to `out`) has there, else 0."""
     cdef Kernels kernels = Kernels(uint8=NULL, int64=NULL, float32=NULL, float64=NULL)
-    cdef bint double = significand(p) == 53
+    cdef bint double = require_floating(p).descr.type_num == cnp.NPY_FLOAT64
     cdef cnp.ndarray probabilities
     kernels.uint8 = <Kernel>bernoulli_double if double else <Kernel>bernoulli_float
     probabilities = np.ascontiguousarray(in_memory_order(np.broadcast_to(p, (<object>out).shape), like=out),
                                          np.float64 if double else np.float32)
-    cdef Params each = params(0.0, 0.0, 24)
+    cdef Params each = params(0.0)
     each.probabilities = cnp.PyArray_DATA(probabilities)
     return fill(engine, out, &kernels, &each)
 
