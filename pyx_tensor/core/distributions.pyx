@@ -7,6 +7,7 @@ two element types; other types get its values through a temporary array and a ca
 cimport cython
 cimport numpy as cnp
 import numpy as np
+from libc.float cimport DBL_MAX, FLT_MAX
 from libc.math cimport ceil, cos, exp, fma, log, log1p, sin, sqrt, tan, M_PI
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -14,8 +15,12 @@ from pyx_tensor.core.mt19937 cimport Engine, Mersenne, draw, draw_doubles, next_
 
 cnp.import_array()
 
-cdef extern from "box_muller.h":
+cdef extern from "fused.h":
     void box_muller_f32(float* values, int64_t blocks, float mean, float std) noexcept nogil
+    void stretch_f32(float* values, int64_t n, float low, float high) noexcept nogil
+    void stretch_f64(double* values, int64_t n, double low, double high) noexcept nogil
+
+cdef double FLOAT16_MAX = 65504.0
 
 ctypedef fused real:
     float
@@ -65,17 +70,18 @@ cdef void unit_reals(Mersenne* e, real* out, Py_ssize_t n) noexcept nogil:
 
 
 cdef void uniform(Mersenne* e, real* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    """Over [p.a, p.b). A value that rounding brings up to p.b becomes p.a."""
-    cdef real low = <real>p.a, high = <real>p.b, width = high - low, value
-    cdef Py_ssize_t i
+    """Over [p.a, p.b)."""
     unit_reals(e, out, n)
-    for i in range(n):
-        value = out[i] * width + low
-        out[i] = low if value >= high else value
+    if p.a == 0 and p.b == 1:
+        return
+    if real is float:
+        stretch_f32(out, n, <float>p.a, <float>p.b)
+    else:
+        stretch_f64(out, n, p.a, p.b)
 
 
 cdef void box_muller_f64(double* x, Py_ssize_t blocks, double mean, double std) noexcept nogil:
-    """Turn each 16 uniforms into 16 normals: eight radii, then eight angles. The float32 form is in box_muller.h."""
+    """Turn each 16 uniforms into 16 normals: eight radii, then eight angles. The float32 form is in fused.h."""
     cdef Py_ssize_t k, j
     cdef double radius, angle
     for k in range(blocks):
@@ -323,6 +329,22 @@ cdef cnp.ndarray real_view(cnp.ndarray out):
     return out[..., np.newaxis].view(out.real.dtype)
 
 
+cdef int expect(bint condition, str what, str name, double found) except -1:
+    if not condition:
+        raise RuntimeError(f"{what}, but found {name}={found:g}")
+    return 0
+
+
+cdef int check_bounds(cnp.ndarray out, double low, double high) except -1:
+    """Refuse a range that is empty or does not fit the dtype of `out`."""
+    cdef double largest = FLOAT16_MAX if out.descr.type_num == cnp.NPY_FLOAT16 else FLT_MAX if out.itemsize <= 4 else DBL_MAX
+    expect(-largest <= low <= largest, f"uniform_ expects 'from' within the bounds of {out.dtype}", "from", low)
+    expect(-largest <= high <= largest, f"uniform_ expects 'to' within the bounds of {out.dtype}", "to", high)
+    expect(low <= high, f"uniform_ expects to return a [from, to) range with to={high:g}", "from", low)
+    expect(high - low <= largest, f"uniform_ expects to-from within the bounds of {out.dtype}", "to-from", high - low)
+    return 0
+
+
 # Entries -----------------------------------------------------------------------------------------
 
 def fill_uniform(Engine engine not None, cnp.ndarray out not None, double low=0.0, double high=1.0):
@@ -330,7 +352,8 @@ def fill_uniform(Engine engine not None, cnp.ndarray out not None, double low=0.
     cdef cnp.ndarray target = real_view(out)
     cdef Params p = params(low, high)
     cdef Kernels kernels = real_kernels(<Kernel>uniform[float], <Kernel>uniform[double])
-    fill(engine, require_floating(target), &kernels, &p)
+    check_bounds(require_floating(target), low, high)
+    fill(engine, target, &kernels, &p)
     if is_16bit_float(target):  # the same rule for the second rounding
         np.copyto(target, target.dtype.type(low), where=target >= target.dtype.type(high))
     return out
@@ -341,6 +364,7 @@ def fill_normal(Engine engine not None, cnp.ndarray out not None, double mean=0.
 
     A complex array has the variance std**2 shared by its two parts; its mean must be 0.
     """
+    expect(std >= 0, "normal expects std >= 0.0", "std", std)
     cdef cnp.ndarray target = real_view(out)
     cdef Params p = params(mean, std)
     cdef Kernels kernels
@@ -359,18 +383,21 @@ def fill_normal(Engine engine not None, cnp.ndarray out not None, double mean=0.
 
 def fill_log_normal(Engine engine not None, cnp.ndarray out not None, double mean=1.0, double std=2.0):
     """exp of a normal with this mean and std."""
+    expect(std > 0, "log_normal_ expects std > 0.0", "std", std)
     cdef Kernels kernels = real_kernels(<Kernel>log_normal[float], <Kernel>log_normal[double])
     cdef Params p = params(mean, std)
     return fill(engine, require_floating(out), &kernels, &p)
 
 
 def fill_exponential(Engine engine not None, cnp.ndarray out not None, double lambd=1.0):
+    expect(lambd > 0, "exponential_ expects lambda > 0.0", "lambda", lambd)
     cdef Kernels kernels = real_kernels(<Kernel>exponential[float], <Kernel>exponential[double])
     cdef Params p = params(lambd)
     return fill(engine, require_floating(out), &kernels, &p)
 
 
 def fill_cauchy(Engine engine not None, cnp.ndarray out not None, double median=0.0, double sigma=1.0):
+    expect(sigma > 0, "cauchy_ expects sigma > 0.0", "sigma", sigma)
     cdef Kernels kernels = real_kernels(<Kernel>cauchy[float], <Kernel>cauchy[double])
     cdef Params p = params(median, sigma)
     return fill(engine, require_floating(out), &kernels, &p)
@@ -378,6 +405,7 @@ def fill_cauchy(Engine engine not None, cnp.ndarray out not None, double median=
 
 def fill_geometric(Engine engine not None, cnp.ndarray out not None, double p):
     """The number of trials up to the first success, 1 or more; integer dtypes too."""
+    expect(0 < p < 1, "geometric_ expects p to be in (0, 1)", "p", p)
     cdef Kernels kernels = real_kernels(<Kernel>geometric[float], <Kernel>geometric[double])
     cdef Params chance = params(p)
     return fill(engine, out, &kernels, &chance)
@@ -392,6 +420,7 @@ def fill_double_uniform(Engine engine not None, cnp.ndarray out not None, double
 
 def fill_bernoulli(Engine engine not None, cnp.ndarray out not None, double p=0.5):
     """1 with probability p, else 0, in any real dtype. A dropout mask is this with p = the share that is kept."""
+    expect(0 <= p <= 1, "bernoulli_ expects p to be in [0, 1]", "p", p)
     cdef Kernels kernels = Kernels(uint8=<Kernel>bernoulli, int64=NULL, float32=NULL, float64=NULL)
     cdef Params chance = params(p)
     return fill(engine, out, &kernels, &chance)
@@ -405,6 +434,8 @@ def fill_bernoulli_array(Engine engine not None, cnp.ndarray out not None, cnp.n
     kernels.uint8 = <Kernel>bernoulli_double if double else <Kernel>bernoulli_float
     probabilities = np.ascontiguousarray(in_memory_order(np.broadcast_to(p, (<object>out).shape), like=out),
                                          np.float64 if double else np.float32)
+    if not np.all((probabilities >= 0) & (probabilities <= 1)):
+        raise RuntimeError("bernoulli_ expects every probability to be in [0, 1]")
     cdef Params each = params(0.0)
     each.probabilities = cnp.PyArray_DATA(probabilities)
     return fill(engine, out, &kernels, &each)

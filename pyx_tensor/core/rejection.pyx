@@ -100,6 +100,8 @@ cdef real binomial_transformed(Mersenne* e, real count, real prob) noexcept nogi
 
 
 cdef real sample_binomial(Mersenne* e, real count, real prob) noexcept nogil:
+    if count != count:
+        return NAN
     if count <= 0 or prob <= 0:
         return 0
     if prob >= 1:
@@ -108,7 +110,7 @@ cdef real sample_binomial(Mersenne* e, real count, real prob) noexcept nogil:
         return count - sample_rarer(e, count, <real>1.0 - prob)
     if prob <= 0.5:
         return sample_rarer(e, count, prob)
-    return NAN
+    return NAN  # prob is NaN
 
 
 cdef real sample_rarer(Mersenne* e, real count, real prob) noexcept nogil:
@@ -123,7 +125,7 @@ cdef double sample_gamma(Mersenne* e, real alpha) noexcept nogil:
     if alpha < 1:
         if alpha == 0:
             return 0
-        scale = pow(1 - next_double(e), 1 / alpha)
+        scale = pow(1 - next_double(e), <real>1 / alpha)
         alpha += 1
     d = alpha - <float>(1.0 / 3.0)
     c = 1 / sqrt(9 * d)
@@ -141,8 +143,8 @@ cdef double sample_gamma(Mersenne* e, real alpha) noexcept nogil:
 
 def poisson(Engine engine not None, rates):
     """Poisson variables with these rates (all >= 0)."""
-    if not np.all(rates >= 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    if not np.all((rates >= 0) & np.isfinite(rates)):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative and finite")
     values = np.array(rates, np.float64, order="C")
     cdef double[::1] x = values.reshape(-1)
     cdef Py_ssize_t i
@@ -154,7 +156,7 @@ def poisson(Engine engine not None, rates):
 
 def standard_gamma(Engine engine not None, alpha):
     """Gamma variables of these shapes (float32 or float64) and scale 1, none below the dtype's smallest normal number."""
-    require_wide("standard_gamma", alpha)
+    require_shapes("standard_gamma", alpha)
     values = np.array(alpha, order="C")
     _fill_gamma(engine, values.reshape(-1))
     return np.maximum(values, np.finfo(values.dtype).tiny, out=values)
@@ -162,7 +164,7 @@ def standard_gamma(Engine engine not None, alpha):
 
 def dirichlet(Engine engine not None, alpha):
     """Dirichlet variables: gamma variables, made in float64, over their sum along the last dimension."""
-    require_wide("dirichlet", alpha)
+    require_shapes("dirichlet", alpha)
     values = np.array(alpha, np.float64, order="C")
     _fill_gamma(engine, values.reshape(-1))
     values /= values.sum(-1, keepdims=True)
@@ -174,6 +176,12 @@ def _fill_gamma(Engine engine, real[::1] x):
     with nogil, engine.mutex:
         for i in range(x.shape[0]):
             x[i] = <real>sample_gamma(&engine.mersenne, x[i])
+
+
+cdef require_shapes(name, alpha):
+    require_wide(name, alpha)
+    if not np.all(alpha >= 0):
+        raise RuntimeError(f"{name} expects all shape parameters to be >= 0")
 
 
 cdef require_wide(name, array):

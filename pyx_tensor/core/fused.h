@@ -1,23 +1,22 @@
-/* Box-Muller in float32, with the polynomials and the rounding of PyTorch's vectorised kernel.
+/* Loops of the random distributions in which products are fused with the following sum (FMA).
 
-   log, sin and cos are Cephes' single-precision approximations. Which products are fused with the
-   following sum (FMA) is part of the random stream: a machine without the instruction gets the same
-   bits from the C library's fmaf, only slower. Compile with -ffp-contract=off: no other fusing is allowed. */
-#ifndef PYX_TENSOR_BOX_MULLER_H
-#define PYX_TENSOR_BOX_MULLER_H
+   Which ones are is part of PyTorch's random stream: a machine without the instruction gets the same
+   bits from the C library's fma and fmaf, only slower. Compile with -ffp-contract=off: no other fusing is allowed. */
+#ifndef PYX_TENSOR_FUSED_H
+#define PYX_TENSOR_FUSED_H
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #if defined(_MSC_VER)
-#define BM_INLINE static __forceinline
+#define FUSED_INLINE static __forceinline
 #else
-#define BM_INLINE static inline __attribute__((always_inline))
+#define FUSED_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* Natural logarithm of a positive, finite x. */
-BM_INLINE float bm_log(float x) {
+/* Natural logarithm of a positive, finite x: like sine and cosine below, Cephes' single-precision approximation. */
+FUSED_INLINE float bm_log(float x) {
     const float smallest_normal = 1.17549435e-38f, sqrt_half = 0.707106781186547524f;
     x = x < smallest_normal ? smallest_normal : x;
     int32_t bits;
@@ -46,7 +45,7 @@ BM_INLINE float bm_log(float x) {
 }
 
 /* Sine and cosine of 0 <= x < 2^13. */
-BM_INLINE void bm_sincos(float x, float *sine, float *cosine) {
+FUSED_INLINE void bm_sincos(float x, float *sine, float *cosine) {
     const float four_over_pi = 1.27323954473516f;
     int32_t octant = ((int32_t)(x * four_over_pi) + 1) & ~1;
     float n = (float)octant;
@@ -71,7 +70,7 @@ BM_INLINE void bm_sincos(float x, float *sine, float *cosine) {
 }
 
 /* Turn each 16 uniforms of [0, 1) into 16 normals: eight radii, then eight angles. */
-BM_INLINE void bm_blocks(float *values, int64_t blocks, float mean, float std) {
+FUSED_INLINE void bm_blocks(float *values, int64_t blocks, float mean, float std) {
     const float two_pi = 6.283185307179586f;
     for (; blocks > 0; blocks--, values += 16) {
         for (int j = 0; j < 8; j++) {
@@ -83,25 +82,40 @@ BM_INLINE void bm_blocks(float *values, int64_t blocks, float mean, float std) {
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2,fma"))) static void bm_blocks_fma(float *values, int64_t blocks, float mean, float std) {
-    bm_blocks(values, blocks, mean, std);
+/* Stretch uniforms of [0, 1) to [low, high). A value that rounding brings up to high becomes low. */
+FUSED_INLINE void stretch_float(float *values, int64_t n, float low, float high) {
+    float width = high - low;
+    for (int64_t i = 0; i < n; i++) {
+        float value = fmaf(values[i], width, low);
+        values[i] = value >= high ? low : value;
+    }
 }
-#define BM_HAS_FMA() (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+
+FUSED_INLINE void stretch_double(double *values, int64_t n, double low, double high) {
+    double width = high - low;
+    for (int64_t i = 0; i < n; i++) {
+        double value = fma(values[i], width, low);
+        values[i] = value >= high ? low : value;
+    }
+}
+
+/* Define `name` as `body`, compiled for AVX2 and FMA too and chosen at run time. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FUSED_FUNCTION(name, body, T) \
+    __attribute__((target("avx2,fma"))) static void name##_avx2(T *values, int64_t n, T a, T b) { body(values, n, a, b); } \
+    static void name(T *values, int64_t n, T a, T b) { \
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) \
+            name##_avx2(values, n, a, b); \
+        else \
+            body(values, n, a, b); \
+    }
 #else
-#define BM_HAS_FMA() 0
-#define bm_blocks_fma bm_blocks_portable
+#define FUSED_FUNCTION(name, body, T) \
+    static void name(T *values, int64_t n, T a, T b) { body(values, n, a, b); }
 #endif
 
-static void bm_blocks_portable(float *values, int64_t blocks, float mean, float std) {
-    bm_blocks(values, blocks, mean, std);
-}
-
-static void box_muller_f32(float *values, int64_t blocks, float mean, float std) {
-    if (BM_HAS_FMA())
-        bm_blocks_fma(values, blocks, mean, std);
-    else
-        bm_blocks_portable(values, blocks, mean, std);
-}
+FUSED_FUNCTION(box_muller_f32, bm_blocks, float)
+FUSED_FUNCTION(stretch_f32, stretch_float, float)
+FUSED_FUNCTION(stretch_f64, stretch_double, double)
 
 #endif
