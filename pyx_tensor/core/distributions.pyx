@@ -168,7 +168,7 @@ cdef void geometric(Mersenne* e, real* out, Py_ssize_t n, const Params* p) noexc
 
 
 cdef void double_uniform(Mersenne* e, real* out, Py_ssize_t n, const Params* p) noexcept nogil:
-    """A float64 uniform of [a, a + b), rounded to the element type: rrelu's slopes."""
+    """A float64 uniform of [a, a + b), rounded to the element type."""
     cdef double[CHUNK] u
     cdef Py_ssize_t i, size
     while n > 0:
@@ -412,7 +412,8 @@ def fill_geometric(Engine engine not None, cnp.ndarray out not None, double p):
 
 
 def fill_double_uniform(Engine engine not None, cnp.ndarray out not None, double low=0.0, double high=1.0):
-    """Uniform made in float64 whatever the dtype, then rounded: how rrelu draws a slope for each negative element."""
+    """Uniform made in float64 between bounds rounded to the dtype, then rounded: rrelu's slope of each negative element."""
+    low, high = out.dtype.type(low), out.dtype.type(high)
     cdef Kernels kernels = real_kernels(<Kernel>double_uniform[float], <Kernel>double_uniform[double])
     cdef Params p = params(low, high - low)
     return fill(engine, require_floating(out), &kernels, &p)
@@ -449,11 +450,6 @@ def fill_integers(Engine engine not None, cnp.ndarray out not None, int64_t base
     cdef Params p = params(0.0)
     p.base, p.range, p.wide = base, range, wide
     return fill(engine, out, &kernels, &p)
-
-
-def draw_uniforms(Engine engine not None, shape):
-    """A new float64 array of uniforms of [0, 1)."""
-    return fill_double_uniform(engine, np.empty(shape))
 
 
 def permutation(Engine engine not None, Py_ssize_t n):

@@ -48,7 +48,11 @@ def _representable_range(dtype, low, high):
 
 
 def _check_within(dtype, name, value):
-    least, most = (-int(ml_dtypes.finfo(dtype).max), int(ml_dtypes.finfo(dtype).max)) if _is_floating(dtype) else _integer_limits(dtype)
+    if _is_floating(dtype):
+        most = int(float(ml_dtypes.finfo(dtype).max))
+        least = -most
+    else:
+        least, most = _integer_limits(dtype)
     if not least <= value <= most:
         raise RuntimeError(f"{name} is out of bounds for {dtype}: {value} is not in [{least}, {most}]")
 

@@ -167,6 +167,7 @@ def dirichlet(Engine engine not None, alpha):
     require_shapes("dirichlet", alpha)
     values = np.array(alpha, np.float64, order="C")
     _fill_gamma(engine, values.reshape(-1))
+    np.maximum(values, np.finfo(np.float64).tiny, out=values)
     values /= values.sum(-1, keepdims=True)
     return np.clip(values.astype(alpha.dtype), np.finfo(alpha.dtype).tiny, np.nextafter(alpha.dtype.type(1), alpha.dtype.type(0)))
 

@@ -6,6 +6,7 @@ import pytest
 from pyx_tensor.core.random import Generator
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is out of bounds:UserWarning")
 
 SIZES = (0, 1, 2, 15, 16, 17, 31, 32, 100, 4099)
 SEEDS = (0, 5000, -1, 2**63)
