@@ -4,7 +4,6 @@ Every fill writes a given array in place. PyTorch fills in the order of the memo
 C-contiguous is filled with its smallest stride running fastest, whatever its dimensions are called. A kernel exists for one or
 two element types; other types get its values through a temporary array and a cast.
 """
-cimport cython
 cimport numpy as cnp
 import numpy as np
 from libc.float cimport DBL_MAX, FLT_MAX

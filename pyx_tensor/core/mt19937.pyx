@@ -3,7 +3,6 @@
 The words are made 624 at a time, in loops that the compiler vectorises. `Engine` holds one stream; the
 distributions on top of it are in `distributions.pyx`, the public `Generator` in `random.py`.
 """
-cimport cython
 import numpy as np
 from libc.math cimport cos, log1p, sin, sqrt, M_PI
 from libc.stdint cimport int64_t, uint32_t, uint64_t
