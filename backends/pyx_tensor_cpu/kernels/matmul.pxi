@@ -1,0 +1,222 @@
+# Matrix products for sizes below OpenBLAS's overhead, for integers, and for machines without OpenBLAS.
+# Included by the module of each CPU level.
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from pyx_tensor_cpu.matmul_kernels cimport (
+    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, MatmulKernels, UINT8, UINT16, UINT32, UINT64, i64, product_t,
+)
+
+ctypedef fused real:
+    float
+    double
+
+ctypedef fused unsigned_integer:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef enum:
+    TILE_ROWS = 6
+    TILE_BYTES = 64       # width of a tile's row: one 512-bit register, two 256-bit ones
+    TILE_LANES = 16       # float32 elements in TILE_BYTES
+    PANEL_DEPTH = 256     # rows of b packed at once: a panel of 16 KB stays in the L1 cache
+
+
+cdef inline void tile(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, real* out, i64 depth) noexcept nogil:
+    """out[6, lanes] = a[6, depth] b[depth, lanes]; one array per row, since compilers keep those in registers."""
+    cdef real c0[TILE_LANES]
+    cdef real c1[TILE_LANES]
+    cdef real c2[TILE_LANES]
+    cdef real c3[TILE_LANES]
+    cdef real c4[TILE_LANES]
+    cdef real c5[TILE_LANES]
+    cdef real a0, a1, a2, a3, a4, a5, value
+    cdef int lanes = TILE_BYTES // <int>sizeof(real), j
+    cdef i64 p
+    for j in range(lanes):
+        c0[j] = c1[j] = c2[j] = c3[j] = c4[j] = c5[j] = 0
+    for p in range(depth):
+        a0 = a[p * a_col]
+        a1 = a[p * a_col + a_row]
+        a2 = a[p * a_col + 2 * a_row]
+        a3 = a[p * a_col + 3 * a_row]
+        a4 = a[p * a_col + 4 * a_row]
+        a5 = a[p * a_col + 5 * a_row]
+        for j in range(lanes):
+            value = b[p * b_row + j]
+            c0[j] += a0 * value
+            c1[j] += a1 * value
+            c2[j] += a2 * value
+            c3[j] += a3 * value
+            c4[j] += a4 * value
+            c5[j] += a5 * value
+    for j in range(lanes):
+        out[j] = c0[j]
+        out[lanes + j] = c1[j]
+        out[2 * lanes + j] = c2[j]
+        out[3 * lanes + j] = c3[j]
+        out[4 * lanes + j] = c4[j]
+        out[5 * lanes + j] = c5[j]
+
+
+cdef inline void tile_row(const real* a, i64 a_col, const real* b, i64 b_row, real* out, i64 depth) noexcept nogil:
+    """One row of a tile, in two chains of sums to hide the latency of addition."""
+    cdef real even[TILE_LANES]
+    cdef real odd[TILE_LANES]
+    cdef int lanes = TILE_BYTES // <int>sizeof(real), j
+    cdef i64 p
+    cdef real a0, a1
+    for j in range(lanes):
+        even[j] = odd[j] = 0
+    for p in range(0, depth - 1, 2):
+        a0 = a[p * a_col]
+        a1 = a[(p + 1) * a_col]
+        for j in range(lanes):
+            even[j] += a0 * b[p * b_row + j]
+            odd[j] += a1 * b[(p + 1) * b_row + j]
+    if depth & 1:
+        a0 = a[(depth - 1) * a_col]
+        for j in range(lanes):
+            even[j] += a0 * b[(depth - 1) * b_row + j]
+    for j in range(lanes):
+        out[j] = even[j] + odd[j]
+
+
+cdef inline void store(const real* tile_values, real* c, i64 n, i64 rows, i64 columns, bint accumulate) noexcept nogil:
+    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef i64 i, j
+    for i in range(rows):
+        if accumulate:
+            for j in range(columns):
+                c[i * n + j] += tile_values[i * lanes + j]
+        else:
+            for j in range(columns):
+                c[i * n + j] = tile_values[i * lanes + j]
+
+
+cdef inline void pack(const real* b, i64 b_row, i64 b_col, real* panel, i64 depth, i64 columns) noexcept nogil:
+    """Copy b[depth, columns] to a panel whose rows have a tile's full width, the rest zero."""
+    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef i64 p, j
+    if columns < lanes:
+        memset(panel, 0, depth * TILE_BYTES)
+    if b_col == 1:
+        for p in range(depth):
+            for j in range(columns):
+                panel[p * lanes + j] = b[p * b_row + j]
+    else:
+        for j in range(columns):
+            for p in range(depth):
+                panel[p * lanes + j] = b[p * b_row + j * b_col]
+
+
+cdef inline void panel_product(const real* a, i64 a_row, i64 a_col, const real* panel, i64 panel_row,
+                               real* c, i64 m, i64 n, i64 columns, i64 depth, bint accumulate) noexcept nogil:
+    """All rows of a times one panel of b, a tile at a time."""
+    cdef real out[TILE_ROWS * TILE_LANES]
+    cdef i64 i = 0
+    while i + TILE_ROWS <= m:
+        tile(a + i * a_row, a_row, a_col, panel, panel_row, out, depth)
+        store(out, c + i * n, n, TILE_ROWS, columns, accumulate)
+        i += TILE_ROWS
+    while i < m:
+        tile_row(a + i * a_row, a_col, panel, panel_row, out, depth)
+        store(out, c + i * n, n, 1, columns, accumulate)
+        i += 1
+
+
+cdef void real_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, i64 b_col,
+                       real* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+    cdef real packed[PANEL_DEPTH * TILE_LANES]
+    cdef const real* panel
+    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef i64 j, start = 0, depth, columns, panel_row
+    if k == 0 and not accumulate:
+        memset(c, 0, m * n * sizeof(real))
+    while start < k:
+        depth = min(PANEL_DEPTH, k - start)
+        j = 0
+        while j < n:
+            columns = min(lanes, n - j)
+            panel = b + start * b_row + j * b_col
+            panel_row = b_row
+            if b_col != 1 or columns < lanes:
+                pack(panel, b_row, b_col, packed, depth, columns)
+                panel = packed
+                panel_row = lanes
+            panel_product(a + start * a_col, a_row, a_col, panel, panel_row, c + j, m, n, columns, depth, accumulate or start > 0)
+            j += lanes
+        start += PANEL_DEPTH
+
+
+cdef void complex_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, i64 b_col,
+                          real* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+    """Complex numbers as pairs of reals; every stride counts pairs."""
+    cdef i64 i, j, p
+    cdef real a_real, a_imag, b_real, b_imag
+    cdef const real* b_pair
+    if not accumulate:
+        memset(c, 0, 2 * m * n * sizeof(real))
+    for i in range(m):
+        for p in range(k):
+            a_real = a[2 * (i * a_row + p * a_col)]
+            a_imag = a[2 * (i * a_row + p * a_col) + 1]
+            for j in range(n):
+                b_pair = b + 2 * (p * b_row + j * b_col)
+                b_real = b_pair[0]
+                b_imag = b_pair[1]
+                c[2 * (i * n + j)] += a_real * b_real - a_imag * b_imag
+                c[2 * (i * n + j) + 1] += a_real * b_imag + a_imag * b_real
+
+
+cdef void integer_product(const unsigned_integer* a, i64 a_row, i64 a_col, const unsigned_integer* b, i64 b_row, i64 b_col,
+                          unsigned_integer* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+    """Products modulo 2**bits, four rows of b per pass over a row of c."""
+    cdef i64 i, j, p
+    cdef unsigned_integer factor
+    cdef unsigned_integer* row
+    cdef const unsigned_integer* b_line
+    cdef uint32_t one = 1  # keeps products of the short types out of (overflowing) signed int
+    if not accumulate:
+        memset(c, 0, m * n * sizeof(unsigned_integer))
+    for i in range(m):
+        row = c + i * n
+        for p in range(k):
+            factor = a[i * a_row + p * a_col]
+            b_line = b + p * b_row
+            if b_col == 1:
+                for j in range(n):
+                    row[j] = <unsigned_integer>(row[j] + one * factor * b_line[j])
+            else:
+                for j in range(n):
+                    row[j] = <unsigned_integer>(row[j] + one * factor * b_line[j * b_col])
+
+
+cdef void bool_product(const uint8_t* a, i64 a_row, i64 a_col, const uint8_t* b, i64 b_row, i64 b_col,
+                       uint8_t* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+    """Or of ands."""
+    cdef i64 i, j, p
+    if not accumulate:
+        memset(c, 0, m * n)
+    for i in range(m):
+        for p in range(k):
+            if a[i * a_row + p * a_col]:
+                for j in range(n):
+                    c[i * n + j] |= b[p * b_row + j * b_col]
+
+
+cdef MatmulKernels kernels
+kernels.product[BOOL] = <product_t>bool_product
+kernels.product[UINT8] = <product_t>integer_product[uint8_t]
+kernels.product[UINT16] = <product_t>integer_product[uint16_t]
+kernels.product[UINT32] = <product_t>integer_product[uint32_t]
+kernels.product[UINT64] = <product_t>integer_product[uint64_t]
+kernels.product[FLOAT32] = <product_t>real_product[float]
+kernels.product[FLOAT64] = <product_t>real_product[double]
+kernels.product[COMPLEX64] = <product_t>complex_product[float]
+kernels.product[COMPLEX128] = <product_t>complex_product[double]
+
+matmul_kernels = PyCapsule_New(&kernels, "pyx_tensor_cpu.matmul_kernels", NULL)
