@@ -34,7 +34,7 @@ cdef inline void tile(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_
     cdef real c4[TILE_LANES]
     cdef real c5[TILE_LANES]
     cdef real a0, a1, a2, a3, a4, a5, value
-    cdef int lanes = TILE_BYTES // <int>sizeof(real), j
+    cdef int lanes = TILE_LANES, j
     cdef i64 p
     for j in range(lanes):
         c0[j] = c1[j] = c2[j] = c3[j] = c4[j] = c5[j] = 0
@@ -66,7 +66,7 @@ cdef inline void tile_row(const real* a, i64 a_col, const real* b, i64 b_row, re
     """One row of a tile, in two chains of sums to hide the latency of addition."""
     cdef real even[TILE_LANES]
     cdef real odd[TILE_LANES]
-    cdef int lanes = TILE_BYTES // <int>sizeof(real), j
+    cdef int lanes = TILE_LANES, j
     cdef i64 p
     cdef real a0, a1
     for j in range(lanes):
@@ -86,7 +86,7 @@ cdef inline void tile_row(const real* a, i64 a_col, const real* b, i64 b_row, re
 
 
 cdef inline void store(const real* tile_values, real* c, i64 n, i64 rows, i64 columns, bint accumulate) noexcept nogil:
-    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef int lanes = TILE_LANES
     cdef i64 i, j
     for i in range(rows):
         if accumulate:
@@ -99,10 +99,10 @@ cdef inline void store(const real* tile_values, real* c, i64 n, i64 rows, i64 co
 
 cdef inline void pack(const real* b, i64 b_row, i64 b_col, real* panel, i64 depth, i64 columns) noexcept nogil:
     """Copy b[depth, columns] to a panel whose rows have a tile's full width, the rest zero."""
-    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef int lanes = TILE_LANES
     cdef i64 p, j
     if columns < lanes:
-        memset(panel, 0, depth * TILE_BYTES)
+        memset(panel, 0, depth * TILE_LANES * sizeof(real))
     if b_col == 1:
         for p in range(depth):
             for j in range(columns):
@@ -132,7 +132,7 @@ cdef void real_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b
                        real* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     cdef real packed[PANEL_DEPTH * TILE_LANES]
     cdef const real* panel
-    cdef int lanes = TILE_BYTES // <int>sizeof(real)
+    cdef int lanes = TILE_LANES
     cdef i64 j, start = 0, depth, columns, panel_row
     if k == 0 and not accumulate:
         memset(c, 0, m * n * sizeof(real))
