@@ -3,60 +3,38 @@
 OpenBLAS takes float and complex matrices that are large enough to repay its call; small ones, integers and machines
 without OpenBLAS take the kernels of ``kernels/matmul.pxi``. Row-major C = A B is given to OpenBLAS as C^T = B^T A^T.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.string cimport memset
-
-import importlib
+from cython.parallel cimport prange
+from libc.string cimport memcpy, memset
 
 import ml_dtypes
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.matmul_kernels cimport (
-    BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, MatmulKernels, UINT8, UINT16, UINT32, UINT64, product_t,
-)
+from pyx_tensor_cpu.dtypes cimport C64, F32, F64, code_of
+from pyx_tensor_cpu.matmul_kernels cimport MatmulKernels
+from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.parallel cimport thread_limit, threads_for
+
+from pyx_tensor_cpu.level import use_kernels
 
 cnp.import_array()
 
 cdef enum:
-    MAX_DIMS = 64           # NumPy's limit
-    MAX_TYPE_NUMBERS = 24   # NumPy's own number types lie below
+    MAX_DIMS = 64                # NumPy's limit
+    KEEP_GIL_BELOW = 100_000     # multiplications that take less than the hand-over of the GIL is worth
 
-cdef struct TypeRow:
-    int element              # Element of the kernels, -1 where there is none
-    int bytes
-
-cdef TypeRow type_rows[MAX_TYPE_NUMBERS]
 cdef MatmulKernels* kernels = NULL
-cdef object half_types = frozenset((np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)))
 
 
-def _fill_type_rows():
-    cdef int number
-    for number in range(MAX_TYPE_NUMBERS):
-        type_rows[number].element = -1
-    unsigned = {1: UINT8, 2: UINT16, 4: UINT32, 8: UINT64}
-    inexact = {"f4": FLOAT32, "f8": FLOAT64, "c8": COMPLEX64, "c16": COMPLEX128}
-    for letter in "?bBhHiIlLqQfdFD":
-        dtype = np.dtype(letter)
-        number = dtype.num
-        type_rows[number].bytes = dtype.itemsize
-        if dtype.kind == "b":
-            type_rows[number].element = BOOL
-        else:
-            type_rows[number].element = inexact.get(dtype.str[1:]) or unsigned[dtype.itemsize]
-
-
-def use_level(str level):
-    """Take the kernels compiled for one CPU level."""
+def _bind(module):
     global kernels
-    capsule = importlib.import_module(f"pyx_tensor_cpu.{level}.matmul").matmul_kernels
-    kernels = <MatmulKernels*>PyCapsule_GetPointer(capsule, "pyx_tensor_cpu.matmul_kernels")
+    kernels = <MatmulKernels*>PyCapsule_GetPointer(module.matmul_kernels, "pyx_tensor_cpu.matmul_kernels")
 
 
-_fill_type_rows()
-use_level("v4")
+use_kernels("matmul", _bind)
 
 
 # ---- one product of two matrices ----------------------------------------------------------------------------------
@@ -82,19 +60,19 @@ cdef inline Matrix transposed(const Matrix* m) noexcept nogil:
     return t
 
 
-cdef i64 small_limit = 4096
-def set_small(i64 n):
-    global small_limit
-    small_limit = n
+cdef inline bint kernels_are_faster(int code, const Matrix* a, const Matrix* b) noexcept nogil:
+    """Whether this package's kernels beat OpenBLAS, by measurement on AVX-512 with OpenBLAS 0.3.34."""
+    cdef i64 work = a.rows * b.columns * a.columns
+    if code >= C64:
+        return work <= 8 * 8 * 8
+    if a.rows == 1 or b.columns == 1:
+        return work <= 16 * 16
+    return work <= (16 * 16 * 16 if b.column == 1 else 48 * 48 * 48)  # OpenBLAS has a short way in for plain matrices only
 
-cdef inline bint is_small(int element, i64 m, i64 n, i64 k) noexcept nogil:
-    """Whether the kernels beat OpenBLAS."""
-    return m * n * k <= small_limit
 
-
-cdef void gemm(int element, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
+cdef void gemm(int code, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
     """c = alpha a b + beta c, with c dense and row-major; a and b in a BLAS layout; no size is zero."""
-    cdef int form = element - FLOAT32
+    cdef int form = code - F32
     cdef i64 m = a.rows, n = b.columns, k = a.columns
     cdef bint plain_a = rows_are_dense(a), plain_b = rows_are_dense(b)
     cdef char trans_a = b'N' if plain_a else b'T'
@@ -104,9 +82,9 @@ cdef void gemm(int element, const Matrix* a, const Matrix* b, void* c, const voi
     openblas.blas.gemm[form](&trans_b, &trans_a, &n, &m, &k, alpha, b.data, &ldb, a.data, &lda, beta, c, &n)
 
 
-cdef void gemv(int element, const Matrix* a, const Matrix* x, void* y, const void* alpha, const void* beta) noexcept nogil:
+cdef void gemv(int code, const Matrix* a, const Matrix* x, void* y, const void* alpha, const void* beta) noexcept nogil:
     """y = alpha a x + beta y for a matrix x of one column."""
-    cdef int form = element - FLOAT32
+    cdef int form = code - F32
     cdef bint plain = rows_are_dense(a)
     cdef i64 inner = a.columns if plain else a.rows
     cdef i64 outer = a.rows if plain else a.columns
@@ -116,22 +94,22 @@ cdef void gemv(int element, const Matrix* a, const Matrix* x, void* y, const voi
     openblas.blas.gemv[form](&trans, &inner, &outer, alpha, a.data, &lda, x.data, &x_step, beta, y, &y_step)
 
 
-cdef void blas_product(int element, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
+cdef void blas_product(int code, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
     cdef Matrix a_t, b_t
     if b.columns == 1:
-        gemv(element, a, b, c, alpha, beta)
+        gemv(code, a, b, c, alpha, beta)
     elif a.rows == 1:
         a_t = transposed(a)
         b_t = transposed(b)
-        gemv(element, &b_t, &a_t, c, alpha, beta)
+        gemv(code, &b_t, &a_t, c, alpha, beta)
     else:
-        gemm(element, a, b, c, alpha, beta)
+        gemm(code, a, b, c, alpha, beta)
 
 
-cdef inline void fill_scalar(int element, double complex value, double* storage) noexcept nogil:
+cdef inline void fill_scalar(int code, double complex value, double* storage) noexcept nogil:
     """Write a number as BLAS reads it: one or two float32 or float64."""
     cdef float* single = <float*>storage
-    if element == FLOAT32 or element == COMPLEX64:
+    if code == F32 or code == C64:
         single[0] = <float>value.real
         single[1] = <float>value.imag
     else:
@@ -139,33 +117,67 @@ cdef inline void fill_scalar(int element, double complex value, double* storage)
         storage[1] = value.imag
 
 
-cdef void multiply(int element, const Matrix* a, const Matrix* b, void* c, bint accumulate, bint use_blas) noexcept nogil:
-    """c = a b, or c += a b; c is dense and row-major. BLAS layouts are needed only with ``use_blas``."""
+cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, bint accumulate, bint use_blas) noexcept nogil:
+    """c = a b, or c += a b; c is dense and row-major. With ``use_blas`` a and b have BLAS layouts."""
     cdef double one[2]
     cdef double beta[2]
     if not use_blas:
-        kernels.product[element](a.data, a.row, a.column, b.data, b.row, b.column, c, a.rows, b.columns, a.columns, accumulate)
+        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, c, a.rows, b.columns, a.columns, accumulate)
         return
-    fill_scalar(element, 1, one)
-    fill_scalar(element, 1 if accumulate else 0, beta)
+    fill_scalar(code, 1, one)
+    fill_scalar(code, 1 if accumulate else 0, beta)
     if not accumulate and (a.rows == 1 or b.columns == 1):
         # gemv scales what is there, so NaN in fresh memory would survive a factor of 0
-        memset(c, 0, a.rows * b.columns * (4 << (element - FLOAT32) if element <= FLOAT64 else 8 << (element - COMPLEX64)))
-    blas_product(element, a, b, c, one, beta)
+        memset(c, 0, a.rows * b.columns * bytes_of(code))
+    blas_product(code, a, b, c, one, beta)
+
+
+cdef inline i64 bytes_of(int code) noexcept nogil:
+    return 4 << (code - F32) if code <= F64 else 8 << (code - C64)
+
+
+cdef int run(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate, bint use_blas) except -1:
+    """One product over all threads."""
+    cdef i64 work = a.rows * b.columns * a.columns
+    if use_blas:
+        openblas.use_threads(thread_limit())
+    if work < KEEP_GIL_BELOW:
+        multiply(code, a, b, c, accumulate, use_blas)
+        return 0
+    with nogil:
+        if use_blas:
+            multiply(code, a, b, c, accumulate, True)
+        else:
+            multiply_in_chunks(code, a, b, c, itemsize, accumulate)
+    return 0
+
+
+cdef void multiply_in_chunks(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate) noexcept nogil:
+    """The kernels over all threads, each with a share of the rows."""
+    cdef int threads = threads_for(a.rows * b.columns * a.columns)
+    cdef i64 rows = (a.rows + threads - 1) // threads, i
+    for i in prange(threads, num_threads=threads, schedule="static"):
+        multiply_rows(code, a, b, c, itemsize, accumulate, i * rows, min(a.rows, (i + 1) * rows))
+
+
+cdef void multiply_rows(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate,
+                        i64 start, i64 stop) noexcept nogil:
+    cdef Matrix share = a[0]
+    if start >= stop:
+        return
+    share.data += start * a.row * itemsize
+    share.rows = stop - start
+    multiply(code, &share, b, c + start * b.columns * itemsize, accumulate, False)
 
 
 # ---- arrays -------------------------------------------------------------------------------------------------------
 
-cdef inline int element_of(cnp.ndarray a) noexcept:
-    cdef int number = cnp.PyArray_TYPE(a)
-    return type_rows[number].element if 0 <= number < MAX_TYPE_NUMBERS else -1
+cdef inline bint wants_blas(int code, const Matrix* a, const Matrix* b) except -1:
+    return (code >= F32 and a.rows * b.columns * a.columns != 0 and not kernels_are_faster(code, a, b)
+            and openblas.load())
 
 
-cdef inline bint wants_blas(int element, i64 m, i64 n, i64 k) except -1:
-    return element >= FLOAT32 and m * n * k != 0 and not is_small(element, m, n, k) and openblas.load()
-
-
-cdef inline bint strides_count_elements(cnp.ndarray a):
+cdef inline bint strides_count_codes(cnp.ndarray a) noexcept:
     cdef int i
     cdef i64 size = cnp.PyArray_ITEMSIZE(a)
     for i in range(cnp.PyArray_NDIM(a)):
@@ -174,7 +186,7 @@ cdef inline bint strides_count_elements(cnp.ndarray a):
     return True
 
 
-cdef inline int matrix_of(cnp.ndarray a, bint column_vector, Matrix* m) except -1:
+cdef inline void matrix_of(cnp.ndarray a, bint column_vector, Matrix* m) noexcept:
     """The last two dimensions of an array; a vector becomes one column or one row."""
     cdef int nd = cnp.PyArray_NDIM(a)
     cdef i64 size = cnp.PyArray_ITEMSIZE(a)
@@ -190,86 +202,79 @@ cdef inline int matrix_of(cnp.ndarray a, bint column_vector, Matrix* m) except -
     else:
         m.rows, m.columns = 1, shape[0]
         m.row, m.column = max(1, m.columns), strides[0] // size
-    return 0
 
 
-cdef cnp.ndarray operand(cnp.ndarray a, bint column_vector, bint use_blas, Matrix* m):
-    """Fill m from a, or from a dense copy where the strides are of no use; return the array that m points into."""
-    if not strides_count_elements(a):
+cdef inline cnp.ndarray operand(cnp.ndarray a, bint column_vector, Matrix* m):
+    """Fill m from a, or from a dense copy where the strides split codes; return the array that m points into."""
+    if not strides_count_codes(a):
         a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
     matrix_of(a, column_vector, m)
-    if use_blas and not is_blas_layout(m):
+    return a
+
+
+cdef inline cnp.ndarray blas_operand(cnp.ndarray a, bint column_vector, Matrix* m):
+    """The same with a dense copy where BLAS cannot take the layout."""
+    if not is_blas_layout(m):
         a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
         matrix_of(a, column_vector, m)
     return a
 
 
-cdef inline cnp.ndarray new_array(int nd, cnp.npy_intp* shape, cnp.ndarray like):
-    return cnp.PyArray_EMPTY(nd, shape, cnp.PyArray_TYPE(like), 0)
+cdef inline cnp.ndarray result_array(int nd, const cnp.npy_intp* shape, cnp.ndarray like):
+    return new_array(nd, <const Py_ssize_t*>shape, <cnp.dtype>cnp.PyArray_DESCR(like))
 
 
-def _mismatch(str op, cnp.ndarray a, cnp.ndarray b):
-    return ValueError(f"{op}: shapes {np.shape(a)} and {np.shape(b)} do not fit together")
+def _mismatch(str op, *arrays):
+    return ValueError(f"{op}: shapes {', '.join(str(np.shape(a)) for a in arrays)} do not fit together")
 
 
-def _unsupported(str op, cnp.ndarray a):
-    return TypeError(f"{op}: not implemented for dtype {a.dtype}")
+def _in_float32(op, dtype, arrays, *arguments):
+    """The result for half precision: computed in float32, rounded once."""
+    return op(*[None if a is None else a.astype(np.float32) for a in arrays], *arguments).astype(dtype)
 
 
-cdef cnp.ndarray with_other_type(op, cnp.ndarray a, tuple others):
-    """The products of types without a kernel: half precision goes through float32."""
-    if a.dtype not in half_types:
-        raise _unsupported(op.__name__, a)
-    arrays = [None if x is None else x.astype(np.float32) for x in (a, *others)]
-    return op(*arrays).astype(a.dtype)
+cdef inline bint has_kernel(int code) noexcept:
+    return kernels.product[code] != NULL
 
 
 cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b):
     """NumPy's matmul: vectors are rows or columns, leading dimensions are batches and broadcast."""
-    cdef int element = element_of(a)
+    cdef int code = code_of(a)
     cdef int a_nd = cnp.PyArray_NDIM(a), b_nd = cnp.PyArray_NDIM(b)
-    cdef i64 k
-    if element < 0:
-        return with_other_type(matmul, a, (b,))
-    if a_nd == 0 or b_nd == 0:
+    if a_nd == 0 or b_nd == 0 or cnp.PyArray_DIMS(a)[a_nd - 1] != cnp.PyArray_DIMS(b)[max(0, b_nd - 2)]:
         raise _mismatch("matmul", a, b)
-    k = cnp.PyArray_DIMS(a)[a_nd - 1]
-    if k != cnp.PyArray_DIMS(b)[max(0, b_nd - 2)] or cnp.PyArray_TYPE(a) != cnp.PyArray_TYPE(b):
-        raise _mismatch("matmul", a, b)
+    if code != code_of(b):
+        raise TypeError(f"matmul: dtypes {a.dtype} and {b.dtype} differ")
+    if not has_kernel(code):
+        return _in_float32(matmul, a.dtype, (a, b))
     if a_nd <= 2 and b_nd <= 2:
-        return single_product(element, a, b)
-    return batched_product(element, a, b)
+        return single_product(code, a, b)
+    if can_fold(a, b):
+        return fold(code, a, b)
+    return batched_product(code, a, b)
 
 
-cdef cnp.ndarray single_product(int element, cnp.ndarray a, cnp.ndarray b):
+cdef cnp.ndarray single_product(int code, cnp.ndarray a, cnp.ndarray b):
     cdef Matrix ma, mb
     cdef int nd = 0
     cdef cnp.npy_intp shape[2]
-    cdef i64 k = cnp.PyArray_DIMS(a)[cnp.PyArray_NDIM(a) - 1], m = 1, n = 1
     cdef bint use_blas
     cdef cnp.ndarray out
+    a = operand(a, False, &ma)
+    b = operand(b, True, &mb)
+    use_blas = wants_blas(code, &ma, &mb)
+    if use_blas:
+        a = blas_operand(a, False, &ma)
+        b = blas_operand(b, True, &mb)
     if cnp.PyArray_NDIM(a) == 2:
-        m = shape[0] = cnp.PyArray_DIMS(a)[0]
+        shape[0] = ma.rows
         nd = 1
     if cnp.PyArray_NDIM(b) == 2:
-        n = shape[nd] = cnp.PyArray_DIMS(b)[1]
+        shape[nd] = mb.columns
         nd += 1
-    use_blas = wants_blas(element, m, n, k)
-    a = operand(a, False, use_blas, &ma)
-    b = operand(b, True, use_blas, &mb)
-    out = new_array(nd, shape, a)
-    run(element, &ma, &mb, cnp.PyArray_BYTES(out), False, use_blas)
+    out = result_array(nd, shape, a)
+    run(code, &ma, &mb, cnp.PyArray_BYTES(out), cnp.PyArray_ITEMSIZE(out), False, use_blas)
     return out
-
-
-cdef inline int run(int element, const Matrix* a, const Matrix* b, char* c, bint accumulate, bint use_blas) except -1:
-    """One product; the GIL is kept through what takes a microsecond or two."""
-    if use_blas or a.rows * b.columns * a.columns > 100_000:
-        with nogil:
-            multiply(element, a, b, c, accumulate, use_blas)
-    else:
-        multiply(element, a, b, c, accumulate, use_blas)
-    return 0
 
 
 # ---- batches ------------------------------------------------------------------------------------------------------
@@ -308,34 +313,49 @@ cdef int broadcast_batches(cnp.ndarray a, cnp.ndarray b, Batches* batches) excep
     return 0
 
 
-cdef inline void multiply_batch(int element, const Batches* batches, i64 index, Matrix a, Matrix b,
-                                char* c, i64 c_bytes, bint use_blas) noexcept nogil:
+cdef void multiply_batch(int code, const Batches* batches, i64 index, const Matrix* a, const Matrix* b,
+                         char* c, bint use_blas) noexcept nogil:
+    cdef Matrix batch_a = a[0], batch_b = b[0]
     cdef int i
     cdef i64 rest = index, position
     for i in range(batches.nd - 1, -1, -1):
         position = rest % batches.shape[i]
         rest //= batches.shape[i]
-        a.data += position * batches.a_step[i]
-        b.data += position * batches.b_step[i]
-    multiply(element, &a, &b, c + index * c_bytes, False, use_blas)
+        batch_a.data += position * batches.a_step[i]
+        batch_b.data += position * batches.b_step[i]
+    multiply(code, &batch_a, &batch_b, c, False, use_blas)
 
 
-cdef cnp.ndarray batched_product(int element, cnp.ndarray a, cnp.ndarray b):
+cdef void multiply_batches(int code, const Batches* batches, const Matrix* a, const Matrix* b,
+                           char* c, i64 c_bytes, bint use_blas) noexcept nogil:
+    """Threads share the batches where there are enough of them, the rows within OpenBLAS otherwise."""
+    cdef i64 index, work = a.rows * b.columns * a.columns
+    cdef int threads = threads_for(batches.count * work) if batches.count >= 2 * thread_limit() or not use_blas else 1
+    if use_blas:
+        openblas.use_threads(1 if threads > 1 else thread_limit())
+    if threads == 1:
+        for index in range(batches.count):
+            multiply_batch(code, batches, index, a, b, c + index * c_bytes, use_blas)
+        return
+    for index in prange(batches.count, num_threads=threads, schedule="static"):
+        multiply_batch(code, batches, index, a, b, c + index * c_bytes, use_blas)
+
+
+cdef cnp.ndarray batched_product(int code, cnp.ndarray a, cnp.ndarray b):
     cdef Matrix ma, mb
     cdef Batches batches
     cdef cnp.npy_intp shape[MAX_DIMS]
     cdef int i, nd
-    cdef i64 index, c_bytes
     cdef bint use_blas
     cdef char* c
+    cdef i64 c_bytes
     cdef cnp.ndarray out
-    if can_fold(a, b):
-        return fold(element, a, b)
-    matrix_of(a, False, &ma)
-    matrix_of(b, True, &mb)
-    use_blas = wants_blas(element, ma.rows, mb.columns, ma.columns)
-    a = operand(a, False, use_blas, &ma)
-    b = operand(b, True, use_blas, &mb)
+    a = operand(a, False, &ma)
+    b = operand(b, True, &mb)
+    use_blas = wants_blas(code, &ma, &mb)
+    if use_blas:
+        a = blas_operand(a, False, &ma)
+        b = blas_operand(b, True, &mb)
     broadcast_batches(a, b, &batches)
     nd = batches.nd
     for i in range(nd):
@@ -346,23 +366,22 @@ cdef cnp.ndarray batched_product(int element, cnp.ndarray a, cnp.ndarray b):
     if cnp.PyArray_NDIM(b) >= 2:
         shape[nd] = mb.columns
         nd += 1
-    out = new_array(nd, shape, a)
+    out = result_array(nd, shape, a)
     c = cnp.PyArray_BYTES(out)
     c_bytes = ma.rows * mb.columns * cnp.PyArray_ITEMSIZE(out)
     with nogil:
-        for index in range(batches.count):
-            multiply_batch(element, &batches, index, ma, mb, c, c_bytes, use_blas)
+        multiply_batches(code, &batches, &ma, &mb, c, c_bytes, use_blas)
     return out
 
 
-cdef inline bint can_fold(cnp.ndarray a, cnp.ndarray b):
+cdef inline bint can_fold(cnp.ndarray a, cnp.ndarray b) noexcept:
     """Whether the batches of ``a`` are just more rows of one matrix."""
-    return cnp.PyArray_NDIM(a) > 2 and cnp.PyArray_NDIM(b) <= 2 and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_SIZE(a) > 0
+    return cnp.PyArray_NDIM(b) <= 2 and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_SIZE(a) > 0
 
 
-cdef cnp.ndarray fold(int element, cnp.ndarray a, cnp.ndarray b):
+cdef cnp.ndarray fold(int code, cnp.ndarray a, cnp.ndarray b):
     rows = np.shape(a)[:cnp.PyArray_NDIM(a) - 1]
-    product = single_product(element, a.reshape(-1, np.shape(b)[0]), b)
+    product = single_product(code, a.reshape(-1, np.shape(b)[0]), b)
     return product.reshape(rows + np.shape(b)[1:])
 
 
@@ -381,3 +400,124 @@ def mv(cnp.ndarray a, cnp.ndarray x):
 def dot(cnp.ndarray a, cnp.ndarray b):
     """Sum of the products of two vectors, without conjugation."""
     return matmul(a, b)
+
+
+def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
+    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,)."""
+    cdef int code = code_of(a), nd = cnp.PyArray_NDIM(a), i
+    cdef Matrix ma, mw
+    cdef cnp.npy_intp shape[MAX_DIMS]
+    cdef bint use_blas
+    cdef cnp.ndarray out
+    if nd == 0 or cnp.PyArray_NDIM(weight) != 2 or cnp.PyArray_DIMS(a)[nd - 1] != cnp.PyArray_DIMS(weight)[1]:
+        raise _mismatch("linear", a, weight)
+    if bias is not None and (cnp.PyArray_NDIM(bias) != 1 or cnp.PyArray_DIMS(bias)[0] != cnp.PyArray_DIMS(weight)[0]):
+        raise _mismatch("linear", a, weight, bias)
+    if code != code_of(weight) or (bias is not None and code != code_of(bias)):
+        raise TypeError(f"linear: dtypes {a.dtype}, {weight.dtype}, {None if bias is None else bias.dtype} differ")
+    if not has_kernel(code):
+        return _in_float32(linear, a.dtype, (a, weight, bias))
+    if nd > 2 and not cnp.PyArray_IS_C_CONTIGUOUS(a):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    a = operand(a, False, &ma)
+    weight = operand(weight, False, &mw)
+    for i in range(nd - 1):
+        shape[i] = cnp.PyArray_DIMS(a)[i]
+    shape[nd - 1] = mw.rows
+    if nd > 2:
+        ma.rows = 1
+        for i in range(nd - 1):
+            ma.rows *= shape[i]
+        ma.row = ma.columns
+    mw = transposed(&mw)
+    use_blas = wants_blas(code, &ma, &mw)
+    if use_blas:
+        if not is_blas_layout(&ma):     # of two dimensions at most: others are dense
+            a = blas_operand(a, False, &ma)
+        if not is_blas_layout(&mw):
+            weight = cnp.PyArray_NewCopy(weight, cnp.NPY_CORDER)
+            matrix_of(weight, False, &mw)
+            mw = transposed(&mw)
+    out = result_array(nd, shape, a)
+    if bias is not None:
+        fill_rows(out, bias, ma.rows)
+    run(code, &ma, &mw, cnp.PyArray_BYTES(out), cnp.PyArray_ITEMSIZE(out), bias is not None, use_blas)
+    return out
+
+
+cdef int fill_rows(cnp.ndarray out, cnp.ndarray row, i64 rows) except -1:
+    """Write a vector into every row of a dense array."""
+    cdef i64 i, size
+    cdef char* data = cnp.PyArray_BYTES(out)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(row):
+        row = cnp.PyArray_NewCopy(row, cnp.NPY_CORDER)
+    size = cnp.PyArray_NBYTES(row)
+    for i in range(rows):
+        memcpy(data + i * size, cnp.PyArray_BYTES(row), size)
+    return 0
+
+
+def addmm(cnp.ndarray input, cnp.ndarray m1, cnp.ndarray m2, beta=1, alpha=1, cnp.ndarray out=None):
+    """beta input + alpha m1 m2, where beta = 0 leaves input (and any NaN in it) out."""
+    cdef int code = code_of(m1)
+    cdef cnp.ndarray result
+    if m1.ndim != 2 or m2.ndim != 2 or m1.shape[1] != m2.shape[0]:
+        raise _mismatch("addmm", input, m1, m2)
+    if code != code_of(m2) or code != code_of(input):
+        raise TypeError(f"addmm: dtypes {input.dtype}, {m1.dtype}, {m2.dtype} differ")
+    if not has_kernel(code):
+        result = _in_float32(addmm, m1.dtype, (input, m1, m2), beta, alpha)
+    elif out is not None and cnp.PyArray_IS_C_CONTIGUOUS(out) and not shares_data(out, m1) and not shares_data(out, m2):
+        result = out
+    else:
+        result = result_array(2, [m1.shape[0], m2.shape[1]], m1)
+    if has_kernel(code):
+        if beta != 0 and result is not input:
+            np.copyto(result, input)
+        add_product(code, result, m1, m2, beta, alpha)
+    if out is None or result is out:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+cdef inline bint shares_data(cnp.ndarray a, cnp.ndarray b) noexcept:
+    return cnp.PyArray_BYTES(a) == cnp.PyArray_BYTES(b)
+
+
+cdef int add_product(int code, cnp.ndarray c, cnp.ndarray a, cnp.ndarray b, beta, alpha) except -1:
+    """c = beta c + alpha a b in place, for a dense c."""
+    cdef Matrix ma, mb
+    cdef bint use_blas, plain = alpha == 1 and (beta == 0 or beta == 1)
+    cdef double alpha_storage[2]
+    cdef double beta_storage[2]
+    a = operand(a, False, &ma)
+    b = operand(b, True, &mb)
+    use_blas = wants_blas(code, &ma, &mb)
+    if not plain and not use_blas:
+        return add_scaled(c, matmul(a, b), beta, alpha)
+    if use_blas:
+        a = blas_operand(a, False, &ma)
+        b = blas_operand(b, True, &mb)
+    if plain:
+        return run(code, &ma, &mb, cnp.PyArray_BYTES(c), cnp.PyArray_ITEMSIZE(c), beta == 1, use_blas)
+    fill_scalar(code, alpha, alpha_storage)
+    fill_scalar(code, beta, beta_storage)
+    if beta == 0:
+        memset(cnp.PyArray_BYTES(c), 0, cnp.PyArray_NBYTES(c))
+    with nogil:
+        openblas.use_threads(thread_limit())
+        blas_product(code, &ma, &mb, cnp.PyArray_BYTES(c), alpha_storage, beta_storage)
+    return 0
+
+
+cdef int add_scaled(cnp.ndarray c, cnp.ndarray product, beta, alpha) except -1:
+    """c = beta c + alpha product in place."""
+    alpha, beta = (np.asarray(x).astype(c.dtype) for x in (alpha, beta))
+    np.multiply(product, alpha, out=product)
+    if beta == 0:
+        np.copyto(c, product)
+    else:
+        np.multiply(c, beta, out=c)
+        np.add(c, product, out=c)
+    return 0

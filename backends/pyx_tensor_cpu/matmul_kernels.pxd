@@ -1,17 +1,16 @@
-"""What a CPU level exports for matrix products: one function per element type.
+"""What a CPU level exports for matrix products: one function per dtype code.
 
 ``c[i, j] = sum_p a[i, p] b[p, j]`` (added to ``c`` when ``accumulate``), where ``c`` is dense row-major and the strides
 of ``a`` and ``b`` count elements and may be anything. Integers wrap, so signed ones use the unsigned functions.
 """
 cimport numpy as cnp
 
-ctypedef cnp.int64_t i64
+from pyx_tensor_cpu.dtypes cimport NCODES
 
-cdef enum:
-    BOOL, UINT8, UINT16, UINT32, UINT64, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128, ELEMENT_TYPES
+ctypedef cnp.int64_t i64
 
 ctypedef void (*product_t)(const void* a, i64 a_row, i64 a_col, const void* b, i64 b_row, i64 b_col,
                            void* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil
 
 cdef struct MatmulKernels:
-    product_t product[ELEMENT_TYPES]
+    product_t product[NCODES]
