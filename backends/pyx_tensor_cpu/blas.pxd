@@ -12,3 +12,4 @@ cdef struct Matrix:
 cdef bint is_blas_layout(const Matrix* m) noexcept nogil
 cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, bint accumulate, bint use_blas) noexcept nogil
 cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b)
+cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil

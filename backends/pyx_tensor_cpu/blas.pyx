@@ -106,7 +106,7 @@ cdef void blas_product(int code, const Matrix* a, const Matrix* b, void* c, cons
         gemm(code, a, b, c, alpha, beta)
 
 
-cdef inline void fill_scalar(int code, double complex value, double* storage) noexcept nogil:
+cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil:
     """Write a number as BLAS reads it: one or two float32 or float64."""
     cdef float* single = <float*>storage
     if code == F32 or code == C64:

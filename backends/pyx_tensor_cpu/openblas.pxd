@@ -1,6 +1,6 @@
 """One table of OpenBLAS's functions; each row holds the float32, float64, complex64 and complex128 form.
 
-Matrices are column-major, integers are 64 bits. ``gemm`` and ``gemv`` are the Fortran entries (every argument by
+Matrices are column-major, integers are 64 bits. ``gemm``, ``gemv`` and ``trsm`` are Fortran's (every argument by
 address); the LAPACK rows are LAPACKE's, which allocate their own workspace and return ``info``.
 """
 cimport numpy as cnp
@@ -27,7 +27,8 @@ ctypedef i64 (*geqrf_t)(int layout, i64 m, i64 n, void* a, i64 lda, void* tau) n
 ctypedef i64 (*orgqr_t)(int layout, i64 m, i64 n, i64 k, void* a, i64 lda, const void* tau) noexcept nogil
 ctypedef i64 (*ormqr_t)(int layout, char side, char trans, i64 m, i64 n, i64 k, const void* a, i64 lda, const void* tau,
                         void* c, i64 ldc) noexcept nogil
-ctypedef i64 (*trtrs_t)(int layout, char uplo, char trans, char diag, i64 n, i64 nrhs, const void* a, i64 lda, void* b, i64 ldb) noexcept nogil
+ctypedef void (*trsm_t)(const char* side, const char* uplo, const char* trans, const char* diag, const i64* m, const i64* n,
+                        const void* alpha, const void* a, const i64* lda, void* b, const i64* ldb) noexcept nogil
 ctypedef i64 (*gelsd_single_t)(int layout, i64 m, i64 n, i64 nrhs, void* a, i64 lda, void* b, i64 ldb, void* s, float rcond, i64* rank) noexcept nogil
 ctypedef i64 (*gelsd_double_t)(int layout, i64 m, i64 n, i64 nrhs, void* a, i64 lda, void* b, i64 ldb, void* s, double rcond, i64* rank) noexcept nogil
 ctypedef i64 (*gelsy_single_t)(int layout, i64 m, i64 n, i64 nrhs, void* a, i64 lda, void* b, i64 ldb, i64* jpvt, float rcond, i64* rank) noexcept nogil
@@ -39,6 +40,7 @@ cdef enum:
 cdef struct OpenBLAS:
     gemm_t gemm[4]
     gemv_t gemv[4]
+    trsm_t trsm[4]
     getrf_t getrf[4]
     getrs_t getrs[4]
     getri_t getri[4]
@@ -51,7 +53,6 @@ cdef struct OpenBLAS:
     geqrf_t geqrf[4]
     orgqr_t orgqr[4]
     ormqr_t ormqr[4]
-    trtrs_t trtrs[4]
     void* gelsd[4]
     void* gelsy[4]
 

@@ -78,6 +78,8 @@ cdef bint _open() except -1:
         set_num_threads = <set_int_t>_address("scipy_openblas_set_num_threads64_")
         get_num_threads = <get_int_t>_address("scipy_openblas_get_num_threads64_")
         _fill_table()
+        # LAPACKE would refuse matrices that hold NaN; here NaN in gives NaN out
+        (<set_int_t>_address("scipy_LAPACKE_set_nancheck64_"))(0)
     except (OSError, AttributeError):  # not loadable on this machine, or a release without one of the functions
         library = None
         set_num_threads = NULL
@@ -97,6 +99,7 @@ cdef int _row(void** row, str real, str complex_=None) except -1:
 cdef int _fill_table() except -1:
     _row(<void**>blas.gemm, "?gemm_64_")
     _row(<void**>blas.gemv, "?gemv_64_")
+    _row(<void**>blas.trsm, "?trsm_64_")
     _row(<void**>blas.getrf, "LAPACKE_?getrf64_")
     _row(<void**>blas.getrs, "LAPACKE_?getrs64_")
     _row(<void**>blas.getri, "LAPACKE_?getri64_")
@@ -109,7 +112,6 @@ cdef int _fill_table() except -1:
     _row(<void**>blas.geqrf, "LAPACKE_?geqrf64_")
     _row(<void**>blas.orgqr, "LAPACKE_?orgqr64_", "LAPACKE_?ungqr64_")
     _row(<void**>blas.ormqr, "LAPACKE_?ormqr64_", "LAPACKE_?unmqr64_")
-    _row(<void**>blas.trtrs, "LAPACKE_?trtrs64_")
     _row(<void**>blas.gelsd, "LAPACKE_?gelsd64_")
     _row(<void**>blas.gelsy, "LAPACKE_?gelsy64_")
     return 0
