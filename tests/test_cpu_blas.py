@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyx_tensor_cpu import blas, level, openblas
+from pyx_tensor_cpu import blas, level, openblas, parallel
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = [np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")]
@@ -92,6 +92,31 @@ def test_zero_strides(dtype):
         check(blas.matmul(a, b), expected(a, b), dtype)
         one = np.broadcast_to(sample((), dtype), (k, n))
         check(blas.matmul(a, one), expected(a, one), dtype)
+
+
+@pytest.fixture(params=[1, 2, 3, 6])
+def every_thread_count(request):
+    before = parallel.num_threads()
+    parallel.set_num_threads(request.param)
+    yield
+    parallel.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[3], HALVES[0], INTEGERS[4]], ids=str)
+@pytest.mark.parametrize("m, k, n", [(257, 130, 200), (2000, 40, 30), (30, 40, 2000), (1, 900, 900), (900, 900, 1), (130, 131, 132)])
+def test_shared_by_threads(dtype, m, k, n, every_thread_count):
+    a, b, c = sample((m, k), dtype), sample((k, n), dtype, 1), sample((m, n), dtype, 2)
+    for layout_b in LAYOUTS.values():
+        check(blas.matmul(a, layout_b(b)), expected(a, b), dtype)
+    wide = np.float32 if dtype in HALVES else dtype
+    check(blas.addmm(c, a, b, 2, 3), (np.array(2, wide) * c.astype(wide) + np.array(3, wide) * expected(a, b)).astype(wide), dtype)
+
+
+@pytest.mark.parametrize("batch", [2, 3, 30])
+def test_batches_shared_by_threads(batch, every_thread_count):
+    for dtype in (FLOATS[0], INTEGERS[4]):
+        a, b = sample((batch, 100, 110), dtype), sample((batch, 110, 120), dtype, 1)
+        check(blas.bmm(a, b), expected(a, b), dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

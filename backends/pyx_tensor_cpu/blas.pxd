@@ -10,6 +10,6 @@ cdef struct Matrix:
     i64 row, column
 
 cdef bint is_blas_layout(const Matrix* m) noexcept nogil
-cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, bint accumulate, bint use_blas) noexcept nogil
+cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, bint accumulate, bint use_blas) noexcept nogil
 cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b)
 cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil

@@ -70,40 +70,41 @@ cdef inline bint kernels_are_faster(int code, const Matrix* a, const Matrix* b) 
     return work <= (16 * 16 * 16 if b.column == 1 else 48 * 48 * 48)  # OpenBLAS has a short way in for plain matrices only
 
 
-cdef void gemm(int code, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
-    """c = alpha a b + beta c, with c dense and row-major; a and b in a BLAS layout; no size is zero."""
+cdef void gemm(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, const void* alpha, const void* beta) noexcept nogil:
+    """c = alpha a b + beta c, with dense rows of c; a and b in a BLAS layout; no size is zero."""
     cdef int form = code - F32
     cdef i64 m = a.rows, n = b.columns, k = a.columns
+    cdef i64 ldc = max(n, c_row)
     cdef bint plain_a = rows_are_dense(a), plain_b = rows_are_dense(b)
     cdef char trans_a = b'N' if plain_a else b'T'
     cdef char trans_b = b'N' if plain_b else b'T'
     cdef i64 lda = max(1, a.columns if a.rows == 1 else a.row) if plain_a else max(1, a.rows if a.columns == 1 else a.column)
     cdef i64 ldb = max(1, b.columns if b.rows == 1 else b.row) if plain_b else max(1, b.rows if b.columns == 1 else b.column)
-    openblas.blas.gemm[form](&trans_b, &trans_a, &n, &m, &k, alpha, b.data, &ldb, a.data, &lda, beta, c, &n)
+    openblas.blas.gemm[form](&trans_b, &trans_a, &n, &m, &k, alpha, b.data, &ldb, a.data, &lda, beta, c, &ldc)
 
 
-cdef void gemv(int code, const Matrix* a, const Matrix* x, void* y, const void* alpha, const void* beta) noexcept nogil:
-    """y = alpha a x + beta y for a matrix x of one column."""
+cdef void gemv(int code, const Matrix* a, const Matrix* x, void* y, i64 y_step, const void* alpha, const void* beta) noexcept nogil:
+    """y = alpha a x + beta y for matrices x and y of one column."""
     cdef int form = code - F32
     cdef bint plain = rows_are_dense(a)
     cdef i64 inner = a.columns if plain else a.rows
     cdef i64 outer = a.rows if plain else a.columns
     cdef i64 lda = max(1, inner if outer == 1 else (a.row if plain else a.column))
     cdef char trans = b'T' if plain else b'N'
-    cdef i64 x_step = x.row if x.rows > 1 else 1, y_step = 1
+    cdef i64 x_step = x.row if x.rows > 1 else 1
     openblas.blas.gemv[form](&trans, &inner, &outer, alpha, a.data, &lda, x.data, &x_step, beta, y, &y_step)
 
 
-cdef void blas_product(int code, const Matrix* a, const Matrix* b, void* c, const void* alpha, const void* beta) noexcept nogil:
+cdef void blas_product(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, const void* alpha, const void* beta) noexcept nogil:
     cdef Matrix a_t, b_t
     if b.columns == 1:
-        gemv(code, a, b, c, alpha, beta)
+        gemv(code, a, b, c, c_row, alpha, beta)
     elif a.rows == 1:
         a_t = transposed(a)
         b_t = transposed(b)
-        gemv(code, &b_t, &a_t, c, alpha, beta)
+        gemv(code, &b_t, &a_t, c, 1, alpha, beta)
     else:
-        gemm(code, a, b, c, alpha, beta)
+        gemm(code, a, b, c, c_row, alpha, beta)
 
 
 cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil:
@@ -117,57 +118,107 @@ cdef void fill_scalar(int code, double complex value, double* storage) noexcept 
         storage[1] = value.imag
 
 
-cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, bint accumulate, bint use_blas) noexcept nogil:
-    """c = a b, or c += a b; c is dense and row-major. With ``use_blas`` a and b have BLAS layouts."""
+cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, bint accumulate, bint use_blas) noexcept nogil:
+    """c = a b, or c += a b, on this thread; the rows of c are dense. With ``use_blas`` a and b have BLAS layouts."""
     cdef double one[2]
     cdef double beta[2]
     if not use_blas:
-        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, c, a.rows, b.columns, a.columns, accumulate)
+        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, c, c_row, a.rows, b.columns, a.columns, accumulate)
         return
     fill_scalar(code, 1, one)
     fill_scalar(code, 1 if accumulate else 0, beta)
-    if not accumulate and (a.rows == 1 or b.columns == 1):
+    scaled_multiply(code, a, b, c, c_row, one, beta, not accumulate)
+
+
+cdef void scaled_multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row,
+                          const void* alpha, const void* beta, bint beta_is_zero) noexcept nogil:
+    """c = alpha a b + beta c by OpenBLAS on this thread."""
+    cdef i64 i, itemsize = bytes_of(code)
+    if beta_is_zero and (a.rows == 1 or b.columns == 1):
         # gemv scales what is there, so NaN in fresh memory would survive a factor of 0
-        memset(c, 0, a.rows * b.columns * bytes_of(code))
-    blas_product(code, a, b, c, one, beta)
+        for i in range(a.rows):
+            memset(<char*>c + i * c_row * itemsize, 0, b.columns * itemsize)
+    blas_product(code, a, b, c, c_row, alpha, beta)
 
 
 cdef inline i64 bytes_of(int code) noexcept nogil:
     return 4 << (code - F32) if code <= F64 else 8 << (code - C64)
 
 
-cdef int run(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate, bint use_blas) except -1:
-    """One product over all threads."""
-    cdef i64 work = a.rows * b.columns * a.columns
-    if use_blas:
-        openblas.use_threads(thread_limit())
-    if work < KEEP_GIL_BELOW:
-        multiply(code, a, b, c, accumulate, use_blas)
-        return 0
-    with nogil:
-        if use_blas:
-            multiply(code, a, b, c, accumulate, True)
-        else:
-            multiply_in_chunks(code, a, b, c, itemsize, accumulate)
+# ---- one product over all threads -----------------------------------------------------------------------------------
+# Threads take blocks of c and call OpenBLAS without its own threads: those wait in a busy loop after every product, on
+# the processors that this package's loops want next.
+
+cdef struct Product:
+    int code
+    Matrix a, b
+    char* c
+    i64 c_row, itemsize
+    bint accumulate, use_blas
+    const void* alpha            # NULL for a plain product
+    const void* beta
+    bint beta_is_zero
+
+
+cdef inline void multiply_block(const Product* p, i64 row, i64 rows, i64 column, i64 columns) noexcept nogil:
+    cdef Matrix a = p.a, b = p.b
+    cdef char* c = p.c + (row * p.c_row + column) * p.itemsize
+    if rows <= 0 or columns <= 0:
+        return
+    a.data += row * a.row * p.itemsize
+    a.rows = rows
+    b.data += column * b.column * p.itemsize
+    b.columns = columns
+    if p.alpha == NULL:
+        multiply(p.code, &a, &b, c, p.c_row, p.accumulate, p.use_blas)
+    else:
+        scaled_multiply(p.code, &a, &b, c, p.c_row, p.alpha, p.beta, p.beta_is_zero)
+
+
+cdef inline i64 cost(bint use_blas, i64 m, i64 n, i64 k) noexcept nogil:
+    """Work of a product in additions of a pointwise loop: OpenBLAS does many per cycle, but waits for memory with vectors."""
+    return m * n * k // ((2 if m == 1 or n == 1 else 16) if use_blas else 4)
+
+
+cdef inline i64 share(i64 size, i64 parts) noexcept nogil:
+    """Size of a part, a multiple of the kernels' widths where that leaves something for each."""
+    cdef i64 each = (size + parts - 1) // parts
+    return (each + 15) // 16 * 16 if each >= 64 else each
+
+
+cdef void multiply_blocks(const Product* p) noexcept nogil:
+    cdef i64 m = p.a.rows, n = p.b.columns, i, rows, columns
+    cdef int threads = threads_for(cost(p.use_blas, m, n, p.a.columns)), down = 1, candidate
+    if p.use_blas:
+        openblas.use_threads(1)
+    if threads == 1:
+        multiply_block(p, 0, m, 0, n)
+        return
+    for candidate in range(1, threads + 1):     # the grid whose blocks are nearest to squares reads the least memory
+        if threads % candidate == 0 and m // candidate + n * candidate // threads < m // down + n * down // threads:
+            down = candidate
+    rows = share(m, down)
+    columns = share(n, threads // down)
+    for i in prange(threads, num_threads=threads, schedule="static"):
+        multiply_block(p, i % down * rows, min(rows, m - i % down * rows),
+                       i // down * columns, min(columns, n - i // down * columns))
+
+
+cdef int run(Product* p) except -1:
+    if p.a.rows * p.b.columns * p.a.columns < KEEP_GIL_BELOW:
+        multiply_block(p, 0, p.a.rows, 0, p.b.columns)
+    else:
+        with nogil:
+            multiply_blocks(p)
     return 0
 
 
-cdef void multiply_in_chunks(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate) noexcept nogil:
-    """The kernels over all threads, each with a share of the rows."""
-    cdef int threads = threads_for(a.rows * b.columns * a.columns)
-    cdef i64 rows = (a.rows + threads - 1) // threads, i
-    for i in prange(threads, num_threads=threads, schedule="static"):
-        multiply_rows(code, a, b, c, itemsize, accumulate, i * rows, min(a.rows, (i + 1) * rows))
-
-
-cdef void multiply_rows(int code, const Matrix* a, const Matrix* b, char* c, i64 itemsize, bint accumulate,
-                        i64 start, i64 stop) noexcept nogil:
-    cdef Matrix share = a[0]
-    if start >= stop:
-        return
-    share.data += start * a.row * itemsize
-    share.rows = stop - start
-    multiply(code, &share, b, c + start * b.columns * itemsize, accumulate, False)
+cdef inline void set_target(Product* p, cnp.ndarray out, i64 columns, bint accumulate) noexcept:
+    p.c = cnp.PyArray_BYTES(out)
+    p.itemsize = cnp.PyArray_ITEMSIZE(out)
+    p.c_row = columns
+    p.accumulate = accumulate
+    p.alpha = NULL
 
 
 # ---- arrays -------------------------------------------------------------------------------------------------------
@@ -255,25 +306,26 @@ cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b):
 
 
 cdef cnp.ndarray single_product(int code, cnp.ndarray a, cnp.ndarray b):
-    cdef Matrix ma, mb
+    cdef Product p
     cdef int nd = 0
     cdef cnp.npy_intp shape[2]
-    cdef bint use_blas
     cdef cnp.ndarray out
-    a = operand(a, False, &ma)
-    b = operand(b, True, &mb)
-    use_blas = wants_blas(code, &ma, &mb)
-    if use_blas:
-        a = blas_operand(a, False, &ma)
-        b = blas_operand(b, True, &mb)
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
     if cnp.PyArray_NDIM(a) == 2:
-        shape[0] = ma.rows
+        shape[0] = p.a.rows
         nd = 1
     if cnp.PyArray_NDIM(b) == 2:
-        shape[nd] = mb.columns
+        shape[nd] = p.b.columns
         nd += 1
     out = result_array(nd, shape, a)
-    run(code, &ma, &mb, cnp.PyArray_BYTES(out), cnp.PyArray_ITEMSIZE(out), False, use_blas)
+    set_target(&p, out, p.b.columns, False)
+    run(&p)
     return out
 
 
@@ -313,64 +365,72 @@ cdef int broadcast_batches(cnp.ndarray a, cnp.ndarray b, Batches* batches) excep
     return 0
 
 
-cdef void multiply_batch(int code, const Batches* batches, i64 index, const Matrix* a, const Matrix* b,
-                         char* c, bint use_blas) noexcept nogil:
-    cdef Matrix batch_a = a[0], batch_b = b[0]
+cdef inline Product batch_product(const Product* p, const Batches* batches, i64 index) noexcept nogil:
+    """The product of one batch."""
+    cdef Product one = p[0]
     cdef int i
     cdef i64 rest = index, position
     for i in range(batches.nd - 1, -1, -1):
         position = rest % batches.shape[i]
         rest //= batches.shape[i]
-        batch_a.data += position * batches.a_step[i]
-        batch_b.data += position * batches.b_step[i]
-    multiply(code, &batch_a, &batch_b, c, False, use_blas)
+        one.a.data += position * batches.a_step[i]
+        one.b.data += position * batches.b_step[i]
+    one.c += index * p.a.rows * p.b.columns * p.itemsize
+    return one
 
 
-cdef void multiply_batches(int code, const Batches* batches, const Matrix* a, const Matrix* b,
-                           char* c, i64 c_bytes, bint use_blas) noexcept nogil:
-    """Threads share the batches where there are enough of them, the rows within OpenBLAS otherwise."""
-    cdef i64 index, work = a.rows * b.columns * a.columns
-    cdef int threads = threads_for(batches.count * work) if batches.count >= 2 * thread_limit() or not use_blas else 1
-    if use_blas:
-        openblas.use_threads(1 if threads > 1 else thread_limit())
-    if threads == 1:
+cdef void multiply_batch(const Product* p, const Batches* batches, i64 index) noexcept nogil:
+    cdef Product one = batch_product(p, batches, index)
+    multiply_block(&one, 0, p.a.rows, 0, p.b.columns)
+
+
+cdef void multiply_batches(const Product* p, const Batches* batches) noexcept nogil:
+    """Threads share the batches where those come out even, the blocks of each otherwise."""
+    cdef Product one
+    cdef i64 index
+    cdef int threads = threads_for(batches.count * cost(p.use_blas, p.a.rows, p.b.columns, p.a.columns))
+    if p.use_blas:
+        openblas.use_threads(1)
+    if threads == 1 or batches.count >= 8 * threads or batches.count % threads == 0:
+        if threads == 1:
+            for index in range(batches.count):
+                multiply_batch(p, batches, index)
+        else:
+            for index in prange(batches.count, num_threads=threads, schedule="static"):
+                multiply_batch(p, batches, index)
+    else:
         for index in range(batches.count):
-            multiply_batch(code, batches, index, a, b, c + index * c_bytes, use_blas)
-        return
-    for index in prange(batches.count, num_threads=threads, schedule="static"):
-        multiply_batch(code, batches, index, a, b, c + index * c_bytes, use_blas)
+            one = batch_product(p, batches, index)
+            multiply_blocks(&one)
 
 
 cdef cnp.ndarray batched_product(int code, cnp.ndarray a, cnp.ndarray b):
-    cdef Matrix ma, mb
+    cdef Product p
     cdef Batches batches
     cdef cnp.npy_intp shape[MAX_DIMS]
     cdef int i, nd
-    cdef bint use_blas
-    cdef char* c
-    cdef i64 c_bytes
     cdef cnp.ndarray out
-    a = operand(a, False, &ma)
-    b = operand(b, True, &mb)
-    use_blas = wants_blas(code, &ma, &mb)
-    if use_blas:
-        a = blas_operand(a, False, &ma)
-        b = blas_operand(b, True, &mb)
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
     broadcast_batches(a, b, &batches)
     nd = batches.nd
     for i in range(nd):
         shape[i] = batches.shape[i]
     if cnp.PyArray_NDIM(a) >= 2:
-        shape[nd] = ma.rows
+        shape[nd] = p.a.rows
         nd += 1
     if cnp.PyArray_NDIM(b) >= 2:
-        shape[nd] = mb.columns
+        shape[nd] = p.b.columns
         nd += 1
     out = result_array(nd, shape, a)
-    c = cnp.PyArray_BYTES(out)
-    c_bytes = ma.rows * mb.columns * cnp.PyArray_ITEMSIZE(out)
+    set_target(&p, out, p.b.columns, False)
     with nogil:
-        multiply_batches(code, &batches, &ma, &mb, c, c_bytes, use_blas)
+        multiply_batches(&p, &batches)
     return out
 
 
@@ -405,44 +465,56 @@ def dot(cnp.ndarray a, cnp.ndarray b):
 def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
     """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,)."""
     cdef int code = code_of(a), nd = cnp.PyArray_NDIM(a), i
-    cdef Matrix ma, mw
+    cdef Product p
+    cdef Matrix w
     cdef cnp.npy_intp shape[MAX_DIMS]
-    cdef bint use_blas
     cdef cnp.ndarray out
+    check_linear(code, a, weight, bias)
+    if not has_kernel(code):
+        return _in_float32(linear, a.dtype, (a, weight, bias))
+    p.code = code
+    if nd > 2 and not cnp.PyArray_IS_C_CONTIGUOUS(a):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    a = operand(a, False, &p.a)
+    weight = operand(weight, False, &w)
+    for i in range(nd - 1):
+        shape[i] = cnp.PyArray_DIMS(a)[i]
+    shape[nd - 1] = w.rows
+    if nd > 2:
+        fold_rows(a, &p.a)
+    p.b = transposed(&w)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        if nd <= 2:
+            a = blas_operand(a, False, &p.a)
+        weight = blas_operand(weight, False, &w)
+        p.b = transposed(&w)
+    out = result_array(nd, shape, a)
+    if bias is not None:
+        fill_rows(out, bias, p.a.rows)
+    set_target(&p, out, p.b.columns, bias is not None)
+    run(&p)
+    return out
+
+
+cdef inline int check_linear(int code, cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias) except -1:
+    cdef int nd = cnp.PyArray_NDIM(a)
     if nd == 0 or cnp.PyArray_NDIM(weight) != 2 or cnp.PyArray_DIMS(a)[nd - 1] != cnp.PyArray_DIMS(weight)[1]:
         raise _mismatch("linear", a, weight)
     if bias is not None and (cnp.PyArray_NDIM(bias) != 1 or cnp.PyArray_DIMS(bias)[0] != cnp.PyArray_DIMS(weight)[0]):
         raise _mismatch("linear", a, weight, bias)
     if code != code_of(weight) or (bias is not None and code != code_of(bias)):
         raise TypeError(f"linear: dtypes {a.dtype}, {weight.dtype}, {None if bias is None else bias.dtype} differ")
-    if not has_kernel(code):
-        return _in_float32(linear, a.dtype, (a, weight, bias))
-    if nd > 2 and not cnp.PyArray_IS_C_CONTIGUOUS(a):
-        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
-    a = operand(a, False, &ma)
-    weight = operand(weight, False, &mw)
-    for i in range(nd - 1):
-        shape[i] = cnp.PyArray_DIMS(a)[i]
-    shape[nd - 1] = mw.rows
-    if nd > 2:
-        ma.rows = 1
-        for i in range(nd - 1):
-            ma.rows *= shape[i]
-        ma.row = ma.columns
-    mw = transposed(&mw)
-    use_blas = wants_blas(code, &ma, &mw)
-    if use_blas:
-        if not is_blas_layout(&ma):     # of two dimensions at most: others are dense
-            a = blas_operand(a, False, &ma)
-        if not is_blas_layout(&mw):
-            weight = cnp.PyArray_NewCopy(weight, cnp.NPY_CORDER)
-            matrix_of(weight, False, &mw)
-            mw = transposed(&mw)
-    out = result_array(nd, shape, a)
-    if bias is not None:
-        fill_rows(out, bias, ma.rows)
-    run(code, &ma, &mw, cnp.PyArray_BYTES(out), cnp.PyArray_ITEMSIZE(out), bias is not None, use_blas)
-    return out
+    return 0
+
+
+cdef inline void fold_rows(cnp.ndarray a, Matrix* m) noexcept:
+    """All dimensions but the last of a dense array as the rows of one matrix."""
+    cdef int i
+    m.rows = 1
+    for i in range(cnp.PyArray_NDIM(a) - 1):
+        m.rows *= cnp.PyArray_DIMS(a)[i]
+    m.row = m.columns
 
 
 cdef int fill_rows(cnp.ndarray out, cnp.ndarray row, i64 rows) except -1:
@@ -487,28 +559,26 @@ cdef inline bint shares_data(cnp.ndarray a, cnp.ndarray b) noexcept:
 
 cdef int add_product(int code, cnp.ndarray c, cnp.ndarray a, cnp.ndarray b, beta, alpha) except -1:
     """c = beta c + alpha a b in place, for a dense c."""
-    cdef Matrix ma, mb
-    cdef bint use_blas, plain = alpha == 1 and (beta == 0 or beta == 1)
+    cdef Product p
+    cdef bint plain = alpha == 1 and (beta == 0 or beta == 1)
     cdef double alpha_storage[2]
     cdef double beta_storage[2]
-    a = operand(a, False, &ma)
-    b = operand(b, True, &mb)
-    use_blas = wants_blas(code, &ma, &mb)
-    if not plain and not use_blas:
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if not plain and not p.use_blas:
         return add_scaled(c, matmul(a, b), beta, alpha)
-    if use_blas:
-        a = blas_operand(a, False, &ma)
-        b = blas_operand(b, True, &mb)
-    if plain:
-        return run(code, &ma, &mb, cnp.PyArray_BYTES(c), cnp.PyArray_ITEMSIZE(c), beta == 1, use_blas)
-    fill_scalar(code, alpha, alpha_storage)
-    fill_scalar(code, beta, beta_storage)
-    if beta == 0:
-        memset(cnp.PyArray_BYTES(c), 0, cnp.PyArray_NBYTES(c))
-    with nogil:
-        openblas.use_threads(thread_limit())
-        blas_product(code, &ma, &mb, cnp.PyArray_BYTES(c), alpha_storage, beta_storage)
-    return 0
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
+    set_target(&p, c, p.b.columns, beta == 1)
+    if not plain:
+        fill_scalar(code, alpha, alpha_storage)
+        fill_scalar(code, beta, beta_storage)
+        p.alpha, p.beta = alpha_storage, beta_storage
+        p.beta_is_zero = beta == 0
+    return run(&p)
 
 
 cdef int add_scaled(cnp.ndarray c, cnp.ndarray product, beta, alpha) except -1:

@@ -23,6 +23,12 @@ cdef enum:
     PANEL_DEPTH = 256     # rows of b packed at once: a panel of 16 or 32 KB stays in the L1 cache
 
 
+cdef inline void clear(char* c, i64 row_bytes, i64 rows, i64 bytes) noexcept nogil:
+    cdef i64 i
+    for i in range(rows):
+        memset(c + i * row_bytes, 0, bytes)
+
+
 cdef inline void tile(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, real* out, i64 depth) noexcept nogil:
     """out[6, lanes] = a[6, depth] b[depth, lanes]; one array per row, since compilers keep those in registers."""
     cdef real c0[TILE_LANES]
@@ -83,15 +89,15 @@ cdef inline void tile_row(const real* a, i64 a_col, const real* b, i64 b_row, re
         out[j] = even[j] + odd[j]
 
 
-cdef inline void store(const real* tile_values, real* c, i64 n, i64 rows, i64 columns, bint accumulate) noexcept nogil:
+cdef inline void store(const real* tile_values, real* c, i64 c_row, i64 rows, i64 columns, bint accumulate) noexcept nogil:
     cdef i64 i, j
     for i in range(rows):
         if accumulate:
             for j in range(columns):
-                c[i * n + j] += tile_values[i * TILE_LANES + j]
+                c[i * c_row + j] += tile_values[i * TILE_LANES + j]
         else:
             for j in range(columns):
-                c[i * n + j] = tile_values[i * TILE_LANES + j]
+                c[i * c_row + j] = tile_values[i * TILE_LANES + j]
 
 
 cdef inline void pack(const real* b, i64 b_row, i64 b_col, real* panel, i64 depth, i64 columns) noexcept nogil:
@@ -110,27 +116,27 @@ cdef inline void pack(const real* b, i64 b_row, i64 b_col, real* panel, i64 dept
 
 
 cdef inline void panel_product(const real* a, i64 a_row, i64 a_col, const real* panel, i64 panel_row,
-                               real* c, i64 m, i64 n, i64 columns, i64 depth, bint accumulate) noexcept nogil:
+                               real* c, i64 c_row, i64 m, i64 columns, i64 depth, bint accumulate) noexcept nogil:
     """All rows of a times one panel of b, a tile at a time."""
     cdef real out[TILE_ROWS * TILE_LANES]
     cdef i64 i = 0
     while i + TILE_ROWS <= m:
         tile(a + i * a_row, a_row, a_col, panel, panel_row, out, depth)
-        store(out, c + i * n, n, TILE_ROWS, columns, accumulate)
+        store(out, c + i * c_row, c_row, TILE_ROWS, columns, accumulate)
         i += TILE_ROWS
     while i < m:
         tile_row(a + i * a_row, a_col, panel, panel_row, out, depth)
-        store(out, c + i * n, n, 1, columns, accumulate)
+        store(out, c + i * c_row, c_row, 1, columns, accumulate)
         i += 1
 
 
 cdef void real_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, i64 b_col,
-                       real* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+                       real* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     cdef real packed[PANEL_DEPTH * TILE_LANES]
     cdef const real* panel
     cdef i64 j, start = 0, depth, columns, panel_row
     if k == 0 and not accumulate:
-        memset(c, 0, m * n * sizeof(real))
+        clear(<char*>c, c_row * sizeof(real), m, n * sizeof(real))
     while start < k:
         depth = min(PANEL_DEPTH, k - start)
         j = 0
@@ -142,19 +148,19 @@ cdef void real_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b
                 pack(panel, b_row, b_col, packed, depth, columns)
                 panel = packed
                 panel_row = TILE_LANES
-            panel_product(a + start * a_col, a_row, a_col, panel, panel_row, c + j, m, n, columns, depth, accumulate or start > 0)
+            panel_product(a + start * a_col, a_row, a_col, panel, panel_row, c + j, c_row, m, columns, depth, accumulate or start > 0)
             j += TILE_LANES
         start += PANEL_DEPTH
 
 
 cdef void complex_product(const real* a, i64 a_row, i64 a_col, const real* b, i64 b_row, i64 b_col,
-                          real* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+                          real* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     """Complex numbers as pairs of reals; every stride counts pairs."""
     cdef i64 i, j, p
     cdef real a_real, a_imag, b_real, b_imag
     cdef const real* b_pair
     if not accumulate:
-        memset(c, 0, 2 * m * n * sizeof(real))
+        clear(<char*>c, 2 * c_row * sizeof(real), m, 2 * n * sizeof(real))
     for i in range(m):
         for p in range(k):
             a_real = a[2 * (i * a_row + p * a_col)]
@@ -163,12 +169,12 @@ cdef void complex_product(const real* a, i64 a_row, i64 a_col, const real* b, i6
                 b_pair = b + 2 * (p * b_row + j * b_col)
                 b_real = b_pair[0]
                 b_imag = b_pair[1]
-                c[2 * (i * n + j)] += a_real * b_real - a_imag * b_imag
-                c[2 * (i * n + j) + 1] += a_real * b_imag + a_imag * b_real
+                c[2 * (i * c_row + j)] += a_real * b_real - a_imag * b_imag
+                c[2 * (i * c_row + j) + 1] += a_real * b_imag + a_imag * b_real
 
 
 cdef void integer_product(const unsigned_integer* a, i64 a_row, i64 a_col, const unsigned_integer* b, i64 b_row, i64 b_col,
-                          unsigned_integer* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+                          unsigned_integer* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     """Products modulo 2**bits."""
     cdef i64 i, j, p
     cdef unsigned_integer factor
@@ -176,9 +182,9 @@ cdef void integer_product(const unsigned_integer* a, i64 a_row, i64 a_col, const
     cdef const unsigned_integer* b_line
     cdef uint32_t one = 1  # keeps products of the short types out of (overflowing) signed int
     if not accumulate:
-        memset(c, 0, m * n * sizeof(unsigned_integer))
+        clear(<char*>c, c_row * sizeof(unsigned_integer), m, n * sizeof(unsigned_integer))
     for i in range(m):
-        row = c + i * n
+        row = c + i * c_row
         for p in range(k):
             factor = a[i * a_row + p * a_col]
             b_line = b + p * b_row
@@ -191,16 +197,16 @@ cdef void integer_product(const unsigned_integer* a, i64 a_row, i64 a_col, const
 
 
 cdef void bool_product(const uint8_t* a, i64 a_row, i64 a_col, const uint8_t* b, i64 b_row, i64 b_col,
-                       uint8_t* c, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
+                       uint8_t* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     """Or of ands."""
     cdef i64 i, j, p
     if not accumulate:
-        memset(c, 0, m * n)
+        clear(<char*>c, c_row, m, n)
     for i in range(m):
         for p in range(k):
             if a[i * a_row + p * a_col]:
                 for j in range(n):
-                    c[i * n + j] |= b[p * b_row + j * b_col]
+                    c[i * c_row + j] |= b[p * b_row + j * b_col]
 
 
 cdef MatmulKernels kernels  # no entry (NULL) for float16 and bfloat16
