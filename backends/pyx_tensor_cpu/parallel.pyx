@@ -23,6 +23,11 @@ cdef int threads_for(Py_ssize_t work) noexcept nogil:
     return <int>min(work // GRAIN, <Py_ssize_t>threads)
 
 
+cdef int thread_limit() noexcept nogil:
+    """Threads that a library with a pool of its own may use here."""
+    return 1 if inside_parallel() else threads
+
+
 def num_threads():
     return threads
 
