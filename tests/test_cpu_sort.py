@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pyx_tensor_cpu import sort as S
+from pyx_tensor_cpu import search, sort as S
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = [np.dtype(t) for t in ("f2", "f4", "f8")] + [BFLOAT16]
@@ -175,31 +175,31 @@ def test_searchsorted_and_isin(dtype):
     rows, wanted = np.sort(rng.integers(0, 40, (3, 20)), -1), rng.integers(0, 45, (3, 7))
     for right in (False, True):
         side = "right" if right else "left"
-        same(S.searchsorted(rows[0].astype(dtype), wanted.astype(dtype), right), np.searchsorted(rows[0], wanted, side))
+        same(search.searchsorted(rows[0].astype(dtype), wanted.astype(dtype), right), np.searchsorted(rows[0], wanted, side))
         expected = np.stack([np.searchsorted(r, w, side) for r, w in zip(rows, wanted)])
-        same(S.searchsorted(rows.astype(dtype), wanted.astype(dtype), right), expected)
-    same(S.searchsorted(rows[0].astype(dtype), np.array(9, dtype)), np.asarray(np.searchsorted(rows[0], 9)))
-    same(S.isin(wanted.astype(dtype), rows[0].astype(dtype)), np.isin(wanted, rows[0]))
-    same(S.isin(wanted.astype(dtype), rows[0].astype(dtype), True), ~np.isin(wanted, rows[0]))
+        same(search.searchsorted(rows.astype(dtype), wanted.astype(dtype), right), expected)
+    same(search.searchsorted(rows[0].astype(dtype), np.array(9, dtype)), np.asarray(np.searchsorted(rows[0], 9)))
+    same(search.isin(wanted.astype(dtype), rows[0].astype(dtype)), np.isin(wanted, rows[0]))
+    same(search.isin(wanted.astype(dtype), rows[0].astype(dtype), True), ~np.isin(wanted, rows[0]))
 
 
 def test_bincount():
     a = np.array([0, 3, 3, 1], "i4")
-    same(S.bincount(a), np.array([1, 1, 0, 2]))
-    same(S.bincount(a, None, 6), np.array([1, 1, 0, 2, 0, 0]))
+    same(search.bincount(a), np.array([1, 1, 0, 2]))
+    same(search.bincount(a, None, 6), np.array([1, 1, 0, 2, 0, 0]))
     weights = np.array([0.5, 1, 2, 4], "f4")
-    same(S.bincount(a, weights), np.array([0.5, 4, 0, 3], "f4"))
-    same(S.bincount(a, np.array([1, 2, 3, 4])), np.array([1.0, 4, 0, 5]))
-    same(S.bincount(a[:0], None, 2), np.zeros(2, "i8"))
+    same(search.bincount(a, weights), np.array([0.5, 4, 0, 3], "f4"))
+    same(search.bincount(a, np.array([1, 2, 3, 4])), np.array([1.0, 4, 0, 5]))
+    same(search.bincount(a[:0], None, 2), np.zeros(2, "i8"))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_histc(dtype):
     a = np.array([[0, 1, 2, 3, 2.5, -1, np.nan, 4]]).astype(dtype)
-    same(S.histc(a, 3, 0, 3), np.array([1, 1, 3], dtype))  # 3 belongs to the last bin
-    same(S.histc(a[:, :5], 3, 0, 0), np.array([1, 1, 3], dtype))
-    same(S.histc(np.ones(4, dtype), 2, 0, 0), np.array([0, 4], dtype))
-    same(S.histc(np.ones(0, dtype), 2, 0, 0), np.array([0, 0], dtype))
+    same(search.histc(a, 3, 0, 3), np.array([1, 1, 3], dtype))  # 3 belongs to the last bin
+    same(search.histc(a[:, :5], 3, 0, 0), np.array([1, 1, 3], dtype))
+    same(search.histc(np.ones(4, dtype), 2, 0, 0), np.array([0, 4], dtype))
+    same(search.histc(np.ones(0, dtype), 2, 0, 0), np.array([0, 0], dtype))
 
 
 A = np.arange(6.0).reshape(2, 3)
@@ -213,15 +213,15 @@ BAD = [
     (RuntimeError, "number k out of range", lambda: S.kthvalue(A, 4, 1)),
     (IndexError, "non-zero size", lambda: S.median(A[:0], 0)),
     (IndexError, "non-zero size", lambda: S.mode(A[:0], 0)),
-    (RuntimeError, r"\[2, 3\] and values \[3, 1\]", lambda: S.searchsorted(A, np.zeros((3, 1)))),
-    (RuntimeError, "non-negative", lambda: S.bincount(np.array([-1]))),
-    (RuntimeError, "non-negative", lambda: S.bincount(np.array([1.0]))),
-    (RuntimeError, "weights", lambda: S.bincount(np.array([1]), np.zeros(2))),
-    (RuntimeError, "minlength", lambda: S.bincount(np.array([1]), None, -1)),
-    (RuntimeError, "bins must be", lambda: S.histc(A, 0, 0, 1)),
-    (RuntimeError, "max must be larger", lambda: S.histc(A, 2, 3, 1)),
-    (RuntimeError, "not finite", lambda: S.histc(np.array([np.nan]), 2, 0, 0)),
-    (TypeError, "int64", lambda: S.histc(np.array([1]), 2, 0, 0)),
+    (RuntimeError, r"\[2, 3\] and values \[3, 1\]", lambda: search.searchsorted(A, np.zeros((3, 1)))),
+    (RuntimeError, "non-negative", lambda: search.bincount(np.array([-1]))),
+    (RuntimeError, "non-negative", lambda: search.bincount(np.array([1.0]))),
+    (RuntimeError, "weights", lambda: search.bincount(np.array([1]), np.zeros(2))),
+    (RuntimeError, "minlength", lambda: search.bincount(np.array([1]), None, -1)),
+    (RuntimeError, "bins must be", lambda: search.histc(A, 0, 0, 1)),
+    (RuntimeError, "max must be larger", lambda: search.histc(A, 2, 3, 1)),
+    (RuntimeError, "not finite", lambda: search.histc(np.array([np.nan]), 2, 0, 0)),
+    (TypeError, "int64", lambda: search.histc(np.array([1]), 2, 0, 0)),
 ]
 
 

@@ -7,8 +7,10 @@ cimport numpy as cnp
 
 import numpy as np
 
+from pyx_tensor_cpu.dtypes cimport BF16, F16, code_of
 from pyx_tensor_cpu.indexed cimport (
-    ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, index_range, loop_add, loop_init, loop_run)
+    ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, add_offsets, all_within,
+    contiguous, contiguous_copy, index_range, loop_add, loop_init, loop_run)
 from pyx_tensor_cpu.memory cimport new_array
 
 cnp.import_array()
@@ -34,19 +36,21 @@ cdef cnp.ndarray as_index(index):
     return result.astype(INT64)
 
 
-cdef int check_range(cnp.ndarray index, Py_ssize_t lowest, Py_ssize_t size, Py_ssize_t dim, error) except -1:
+cdef bint check_range(cnp.ndarray index, Py_ssize_t lowest, Py_ssize_t size, Py_ssize_t dim, error) except -1:
     """Raise `error` unless lowest <= index < size everywhere; says whether an index is negative."""
-    cdef int64_t low = 0, high = 0, bad
+    cdef int64_t low = 0, high = 0
     cdef cnp.ndarray packed = index
-    if not cnp.PyArray_IS_C_CONTIGUOUS(index):
+    cdef const int64_t *data
+    if not cnp.PyArray_IS_C_CONTIGUOUS(index):  # what is only repeated is looked at once
         repeated = tuple([slice(0, 1) if stride == 0 else slice(None) for stride in (<object>index).strides])
-        packed = np.ascontiguousarray(index[repeated])
-    if not index_range(<const int64_t *>cnp.PyArray_DATA(packed), cnp.PyArray_SIZE(packed), &low, &high):
+        packed = contiguous(index[repeated])
+    data = <const int64_t *>cnp.PyArray_DATA(packed)
+    if all_within(data, cnp.PyArray_SIZE(packed), size):
         return False
+    index_range(data, cnp.PyArray_SIZE(packed), &low, &high)
     if low < lowest or high >= size:
-        bad = low if low < lowest else high
-        raise error(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-    return low < 0
+        raise error(f"index {low if low < lowest else high} is out of bounds for dimension {dim} with size {size}")
+    return True
 
 
 cdef cnp.ndarray checked_index(index, Py_ssize_t size, Py_ssize_t dim, bint negative, error=IndexError):
@@ -138,13 +142,10 @@ cdef cnp.ndarray read_places(cnp.ndarray array, int first, int count, cnp.ndarra
     return result
 
 
-cdef cnp.ndarray contiguous_copy(cnp.ndarray array):
-    return np.array(array, order="C", copy=True)
-
-
 cdef bint needs_widening(cnp.ndarray array):
     """float16 and bfloat16 are accumulated in float32 and rounded once."""
-    return cnp.PyArray_ITEMSIZE(array) == 2 and not cnp.PyArray_ISINTEGER(array)
+    cdef int code = code_of(array)
+    return code == F16 or code == BF16
 
 
 # -------------------------------------------------------------------------------------------------- one index vector
@@ -166,7 +167,7 @@ def take(cnp.ndarray array, Py_ssize_t dim, index):
 
 def take_flat(cnp.ndarray array, index):
     """Elements of the flattened array, in the shape of `index`."""
-    cdef cnp.ndarray flat = np.ascontiguousarray(array).reshape(-1)
+    cdef cnp.ndarray flat = contiguous(array).reshape(-1)
     cdef cnp.ndarray places = checked_index(index, flat.shape[0], 0, True)
     return read_places(flat, 0, 1, places, flat.strides[0])
 
@@ -194,7 +195,7 @@ cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray sour
     if source.ndim and (<object>source).shape != expected:
         raise RuntimeError(f"{name}(): source of shape {sizes(source)} must match self of shape "
                            f"{sizes(array)} with {places.size} indices along dimension {dim}")
-    return places, np.broadcast_to(source, expected)
+    return places, source if source.ndim else np.broadcast_to(source, expected)
 
 
 cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error):
@@ -317,26 +318,37 @@ cdef tuple resolve_indices(cnp.ndarray array, indices):
         raise IndexError(f"too many indices for tensor of dimension {array.ndim}")
     if not dims:
         return array, 0, 0, np.zeros((), INT64), 0
-    checked = [checked_index(indices[d], array.shape[d], d, True) for d in dims]
     first = dims[0]
+    if len(dims) == 1:
+        return view, first, 1, checked_index(indices[first], array.shape[first], first, True), array.strides[first]
     if dims[len(dims) - 1] - first + 1 != len(dims):
         view = array.transpose(dims + [d for d in range(array.ndim) if d not in dims])
         first = 0
-    if len(dims) == 1:
-        return view, first, 1, checked[0], array.strides[dims[0]]
-    return view, first, len(dims), combined_offsets(checked, [array.strides[d] for d in dims]), 1
+    return view, first, len(dims), combined_offsets(array, indices, dims), 1
 
 
-cdef cnp.ndarray combined_offsets(list indices, list strides):
-    """Byte offsets of the places that several broadcast index arrays tell together."""
+cdef tuple broadcast_shape(list arrays):
+    cdef tuple shape = arrays[0].shape
+    if all([array.shape == shape for array in arrays]):
+        return shape
     try:
-        shape = np.broadcast_shapes(*[index.shape for index in indices])
+        return np.broadcast_shapes(*[array.shape for array in arrays])
     except ValueError:
-        shapes = ", ".join(str(sizes(index)) for index in indices)
+        shapes = ", ".join([str(sizes(array)) for array in arrays])
         raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
-    offsets = np.zeros(shape, INT64)
-    for index, stride in zip(indices, strides):
-        offsets += index * stride
+
+
+cdef cnp.ndarray combined_offsets(cnp.ndarray array, indices, list dims):
+    """Byte offsets of the places that several broadcast index arrays tell together."""
+    cdef list arrays = [as_index(indices[d]) for d in dims]
+    cdef tuple shape = broadcast_shape(arrays)
+    cdef cnp.ndarray offsets = np.zeros(shape, INT64), full
+    cdef Py_ssize_t d
+    for d, index in zip(dims, arrays):
+        check_range(index, -array.shape[d], array.shape[d], d, IndexError)
+        full = contiguous(index if index.shape == shape else np.broadcast_to(index, shape))
+        add_offsets(<const int64_t *>cnp.PyArray_DATA(full), cnp.PyArray_SIZE(full), array.shape[d], array.strides[d],
+                    <int64_t *>cnp.PyArray_DATA(offsets))
     return offsets
 
 
@@ -355,7 +367,7 @@ def index_put_(cnp.ndarray array, indices, cnp.ndarray values, bint accumulate=F
     view, first, count, places, scale = resolve_indices(array, indices)
     shape = result_shape(view, first, count, places)
     try:
-        dense = np.broadcast_to(values, shape)
+        dense = values if (<object>values).shape == shape else np.broadcast_to(values, shape)
     except ValueError:
         raise RuntimeError(f"shape mismatch: value tensor of shape {sizes(values)} cannot be broadcast to "
                            f"indexing result of shape {list(shape)}") from None

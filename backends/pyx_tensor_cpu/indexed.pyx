@@ -7,27 +7,15 @@ indexing are the same nest with other steps. Writes happen in the order of the i
 one place wins, whatever the number of threads: only dimensions that cannot meet in one element are split.
 """
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t
 from libc.string cimport memcpy
-cimport cython
-cimport numpy as cnp
 
-import numpy as np
-
+from pyx_tensor_cpu.dtypes cimport (
+    BOOL, C64, C128, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of)
+from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
-
-ctypedef struct Bytes16:
-    uint64_t low
-    uint64_t high
-
-ctypedef fused Item:
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-    Bytes16
 
 ctypedef fused Number:
     uint8_t
@@ -46,6 +34,7 @@ ctypedef fused Number:
 ctypedef void (*BlockKernel)(void *unused, char *array, const char *index, char *dense, const IndexLoop *loop) noexcept nogil
 
 cdef enum:
+    BYTES_PER_WORK = 8  # of a copy
     SHORT_RUN = 16  # elements below which a loop is quicker than a call of memcpy
 
 
@@ -109,6 +98,9 @@ cdef void move_block(Item *unused, char *array, const char *index, char *dense, 
                 get_run(<Item *>NULL, place, dense, count, array_step, dense_step)
             else:
                 get_run(<Item *>NULL, dense, place, count, dense_step, array_step)
+        elif packed and get and scale == sizeof(Item):
+            for j in range(count):
+                (<Item *>dense)[j] = (<Item *>array)[at[j]]
         elif packed and get:
             for j in range(count):
                 (<Item *>dense)[j] = (<Item *>(array + at[j] * scale))[0]
@@ -144,15 +136,21 @@ cdef inline void combine_rows(Number *unused, char *array, const char *index, ch
     cdef int outer = loop.ndim - 2, inner = loop.ndim - 1
     cdef Py_ssize_t i, j, count = loop.shape[inner], scale = loop.scale
     cdef Py_ssize_t array_step = loop.array_step[inner], index_step = loop.index_step[inner], dense_step = loop.dense_step[inner]
-    cdef bint packed = index_step == 0 and dense_step == sizeof(Number) and array_step == sizeof(Number)
+    cdef bint whole_runs = index_step == 0 and dense_step == sizeof(Number) and array_step == sizeof(Number)
+    cdef bint packed = index_step == sizeof(int64_t) and dense_step == sizeof(Number) and array_step == 0
     cdef Number *row
     cdef const Number *values
+    cdef const int64_t *at
     for i in range(loop.shape[outer]):
-        if packed:
-            row = <Number *>(array + (<const int64_t *>index)[0] * scale)
-            values = <const Number *>dense
+        values = <const Number *>dense
+        at = <const int64_t *>index
+        if whole_runs:
+            row = <Number *>(array + at[0] * scale)
             for j in range(count):
                 combine(row + j, values[j], operation)
+        elif packed:
+            for j in range(count):
+                combine(<Number *>(array + at[j] * scale), values[j], operation)
         else:
             for j in range(count):
                 combine(<Number *>(array + j * array_step + (<const int64_t *>(index + j * index_step))[0] * scale),
@@ -186,36 +184,36 @@ cdef BlockKernel move_kernel(int itemsize) noexcept:
     return <BlockKernel>move_block[Bytes16]
 
 
-cdef BlockKernel combine_kernels[32]  # by NumPy's type number
-combine_kernels[<int>cnp.NPY_BOOL] = <BlockKernel>combine_block[uint8_t]
-combine_kernels[<int>cnp.NPY_UINT8] = <BlockKernel>combine_block[uint8_t]
-combine_kernels[<int>cnp.NPY_UINT16] = <BlockKernel>combine_block[uint16_t]
-combine_kernels[<int>cnp.NPY_UINT32] = <BlockKernel>combine_block[uint32_t]
-combine_kernels[<int>cnp.NPY_UINT64] = <BlockKernel>combine_block[uint64_t]
-combine_kernels[<int>cnp.NPY_INT8] = <BlockKernel>combine_block[int8_t]
-combine_kernels[<int>cnp.NPY_INT16] = <BlockKernel>combine_block[int16_t]
-combine_kernels[<int>cnp.NPY_INT32] = <BlockKernel>combine_block[int32_t]
-combine_kernels[<int>cnp.NPY_INT64] = <BlockKernel>combine_block[int64_t]
-combine_kernels[<int>cnp.NPY_FLOAT32] = <BlockKernel>combine_block[float]
-combine_kernels[<int>cnp.NPY_FLOAT64] = <BlockKernel>combine_block[double]
-combine_kernels[<int>cnp.NPY_COMPLEX64] = <BlockKernel>combine_block[floatcomplex]
-combine_kernels[<int>cnp.NPY_COMPLEX128] = <BlockKernel>combine_block[doublecomplex]
+cdef BlockKernel combine_kernels[NCODES]
+combine_kernels[<int>BOOL] = <BlockKernel>combine_block[uint8_t]
+combine_kernels[<int>U8] = <BlockKernel>combine_block[uint8_t]
+combine_kernels[<int>U16] = <BlockKernel>combine_block[uint16_t]
+combine_kernels[<int>U32] = <BlockKernel>combine_block[uint32_t]
+combine_kernels[<int>U64] = <BlockKernel>combine_block[uint64_t]
+combine_kernels[<int>I8] = <BlockKernel>combine_block[int8_t]
+combine_kernels[<int>I16] = <BlockKernel>combine_block[int16_t]
+combine_kernels[<int>I32] = <BlockKernel>combine_block[int32_t]
+combine_kernels[<int>I64] = <BlockKernel>combine_block[int64_t]
+combine_kernels[<int>F32] = <BlockKernel>combine_block[float]
+combine_kernels[<int>F64] = <BlockKernel>combine_block[double]
+combine_kernels[<int>C64] = <BlockKernel>combine_block[floatcomplex]
+combine_kernels[<int>C128] = <BlockKernel>combine_block[doublecomplex]
 
 
 cdef BlockKernel choose_kernel(cnp.ndarray array, IndexLoop *loop) except NULL:
-    cdef int number = cnp.PyArray_TYPE(array)
+    cdef int code = code_of(array)
     if loop.operation == GET or loop.operation == PUT:
         return move_kernel(<int>cnp.PyArray_ITEMSIZE(array))
-    if number < 0 or number >= 32 or combine_kernels[number] == NULL:
+    if combine_kernels[code] == NULL:
         raise TypeError(f"indexed accumulation is not implemented for {array.dtype}")
     if loop.operation >= MAXIMUM and cnp.PyArray_ISCOMPLEX(array):
         raise TypeError(f"amax and amin are not implemented for {array.dtype}")
-    if number == cnp.NPY_BOOL:  # or and and
+    if code == BOOL:  # or and and
         if loop.operation == ADD:
             loop.operation = MAXIMUM
         elif loop.operation == MULTIPLY:
             loop.operation = MINIMUM
-    return combine_kernels[number]
+    return combine_kernels[code]
 
 
 cdef void run_serial(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop) noexcept nogil:
@@ -298,16 +296,60 @@ cdef int loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.nda
     return 0
 
 
-cdef bint index_range(const int64_t *index, Py_ssize_t count, int64_t *lowest, int64_t *highest) noexcept nogil:
-    """The smallest and largest of `count` indices; false where there are none."""
-    cdef int64_t low, high
+cdef int64_t outside_bits(const int64_t *index, Py_ssize_t start, Py_ssize_t stop, int64_t last) noexcept nogil:
+    """Negative if an index is negative or larger than `last`."""
+    cdef int64_t bits = 0
     cdef Py_ssize_t i
-    if count == 0:
-        return False
-    low = high = index[0]
+    for i in range(start, stop):
+        bits |= index[i] | (last - index[i])
+    return bits
+
+
+cdef bint all_within(const int64_t *index, Py_ssize_t count, int64_t size) noexcept nogil:
+    """Whether 0 <= index < size everywhere."""
+    cdef int threads = threads_for(count)
+    cdef int64_t bits = 0
+    cdef Py_ssize_t part
+    if threads == 1:
+        return outside_bits(index, 0, count, size - 1) >= 0
+    for part in prange(threads, num_threads=threads, schedule='static'):
+        bits |= outside_bits(index, count * part // threads, count * (part + 1) // threads, size - 1)
+    return bits >= 0
+
+
+cdef void index_range(const int64_t *index, Py_ssize_t count, int64_t *lowest, int64_t *highest) noexcept nogil:
+    """The smallest and largest of `count` > 0 indices."""
+    cdef int64_t low = index[0], high = index[0]
+    cdef Py_ssize_t i
     for i in range(1, count):
         low = index[i] if index[i] < low else low
         high = index[i] if index[i] > high else high
     lowest[0] = low
     highest[0] = high
-    return True
+
+
+cdef void add_offsets(const int64_t *index, Py_ssize_t count, int64_t size, int64_t stride, int64_t *offsets) noexcept nogil:
+    """offsets += stride * index, where negative indices count from the end."""
+    cdef Py_ssize_t i
+    for i in prange(count, num_threads=threads_for(count), schedule='static'):
+        offsets[i] += (index[i] + (size if index[i] < 0 else 0)) * stride
+
+
+cdef cnp.ndarray contiguous_copy(cnp.ndarray array):
+    cdef cnp.ndarray result = new_array(cnp.PyArray_NDIM(array), <const Py_ssize_t *>cnp.PyArray_DIMS(array), array.dtype)
+    cdef Py_ssize_t size = cnp.PyArray_NBYTES(result), part
+    cdef int threads = threads_for(size // BYTES_PER_WORK)
+    cdef const char *source = cnp.PyArray_BYTES(array)
+    cdef char *target = cnp.PyArray_BYTES(result)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(array):
+        cnp.PyArray_CopyInto(result, array)
+        return result
+    for part in prange(threads, num_threads=threads, schedule='static', nogil=True):
+        memcpy(target + size * part // threads, source + size * part // threads,
+               size * (part + 1) // threads - size * part // threads)
+    return result
+
+
+cdef cnp.ndarray contiguous(cnp.ndarray array):
+    """`array` itself where it is C-contiguous."""
+    return array if cnp.PyArray_IS_C_CONTIGUOUS(array) else contiguous_copy(array)

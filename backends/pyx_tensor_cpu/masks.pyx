@@ -7,21 +7,11 @@ cimport numpy as cnp
 import numpy as np
 
 from pyx_tensor_cpu.index import index_put_
+from pyx_tensor_cpu.indexed cimport Bytes16, Item, contiguous, contiguous_copy
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
-
-ctypedef struct Bytes16:
-    uint64_t low
-    uint64_t high
-
-ctypedef fused Item:
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-    Bytes16
 
 cdef enum:
     MAX_PARTS = 64
@@ -89,6 +79,20 @@ ctypedef void (*Fill)(void *source, const uint8_t *mask, Py_ssize_t period, cons
                       Py_ssize_t stop, char *result) noexcept nogil
 
 
+cdef inline Item choose(uint8_t flag, Item yes, Item no) noexcept nogil:
+    """`yes` where flag is not zero: by bit masks, since a random flag makes a branch slow."""
+    cdef Item chosen
+    cdef uint64_t wide
+    if Item is Bytes16:
+        wide = <uint64_t>0 - <uint64_t>(flag != 0)
+        chosen.low = (yes.low & wide) | (no.low & ~wide)
+        chosen.high = (yes.high & wide) | (no.high & ~wide)
+        return chosen
+    else:
+        chosen = <Item>(<Item>0 - <Item>(flag != 0))
+        return <Item>((yes & chosen) | (no & <Item>(~chosen)))
+
+
 cdef void fill(Item *source, const uint8_t *mask, Py_ssize_t period, const char *value, Py_ssize_t start, Py_ssize_t stop,
                char *result) noexcept nogil:
     """result[i] = value where mask[i % period], else source[i]."""
@@ -102,7 +106,7 @@ cdef void fill(Item *source, const uint8_t *mask, Py_ssize_t period, const char 
         count = min(period - first, stop - start)
         out, values, flags = <Item *>result + start, source + start, mask + first
         for i in range(count):
-            out[i] = filler if flags[i] else values[i]
+            out[i] = choose(flags[i], filler, values[i])
         start += count
 
 
@@ -153,7 +157,7 @@ cdef tuple broadcast_pair(cnp.ndarray array, cnp.ndarray mask):
     """Both, contiguous and in their common shape."""
     if (<object>array).shape != (<object>mask).shape:
         array, mask = np.broadcast_arrays(array, mask)
-    return np.ascontiguousarray(array), np.ascontiguousarray(mask)
+    return contiguous(array), contiguous(mask)
 
 
 def masked_select(cnp.ndarray array, cnp.ndarray mask):
@@ -164,18 +168,25 @@ def masked_select(cnp.ndarray array, cnp.ndarray mask):
 cdef cnp.ndarray as_flags(cnp.ndarray array):
     """Where `array` is not zero, contiguous."""
     if cnp.PyArray_TYPE(array) != cnp.NPY_BOOL:
-        return np.ascontiguousarray(np.not_equal(array, np.zeros((), array.dtype)))
-    return np.ascontiguousarray(array)
+        return contiguous(np.asarray(np.not_equal(array, np.zeros((), array.dtype))))
+    return contiguous(array)
 
 
-cdef void coordinates(const int64_t *positions, Py_ssize_t count, int ndim, const cnp.npy_intp *shape, int64_t *result) noexcept nogil:
-    """Unravel increasing flat positions, row by row of the last dimension instead of by divisions."""
+cdef void coordinates(const int64_t *positions, Py_ssize_t start, Py_ssize_t stop, int ndim, const cnp.npy_intp *shape,
+                      int64_t *result) noexcept nogil:
+    """Unravel increasing flat positions[start:stop], after the first row by row instead of by divisions."""
     cdef int64_t row[64]
-    cdef Py_ssize_t k, width = shape[ndim - 1], row_end = width
+    cdef Py_ssize_t k, width = shape[ndim - 1], rest, row_end
     cdef int d
-    for d in range(ndim):
-        row[d] = 0
-    for k in range(count):
+    if start == stop:
+        return
+    rest = positions[start] // width
+    row_end = (rest + 1) * width
+    for d in range(ndim - 2, -1, -1):
+        row[d] = rest % shape[d]
+        rest = rest // shape[d]
+    result += start * ndim
+    for k in range(start, stop):
         while positions[k] >= row_end:
             row_end += width
             d = ndim - 2
@@ -193,14 +204,19 @@ def nonzero(cnp.ndarray array):
     """Coordinates of the nonzero elements, (count, ndim), in the order of the elements."""
     cdef cnp.ndarray positions = compressed(None, as_flags(array), np.dtype(np.int64)), result
     cdef Py_ssize_t shape[2]
-    cdef int ndim = cnp.PyArray_NDIM(array)
-    shape[0], shape[1] = positions.shape[0], ndim
+    cdef Py_ssize_t count = positions.shape[0], part
+    cdef int ndim = cnp.PyArray_NDIM(array), threads = threads_for(count * ndim)
+    cdef const int64_t *source = <const int64_t *>cnp.PyArray_DATA(positions)
+    cdef const cnp.npy_intp *sizes = cnp.PyArray_DIMS(array)
+    cdef int64_t *target
+    shape[0], shape[1] = count, ndim
     if ndim == 1:
         return positions.reshape(-1, 1)
     result = new_array(2, shape, positions.dtype)
+    target = <int64_t *>cnp.PyArray_DATA(result)
     if ndim:
-        coordinates(<const int64_t *>cnp.PyArray_DATA(positions), shape[0], ndim, cnp.PyArray_DIMS(array),
-                    <int64_t *>cnp.PyArray_DATA(result))
+        for part in prange(threads, num_threads=threads, schedule='static', nogil=True):
+            coordinates(source, count * part // threads, count * (part + 1) // threads, ndim, sizes, target)
     return result
 
 
@@ -226,7 +242,7 @@ def masked_fill(cnp.ndarray array, cnp.ndarray mask, value):
         raise RuntimeError(f"masked_fill(): value must be a scalar or a 0-dim array, got shape {list((<object>filler).shape)}")
     if not is_trailing(mask, array):
         array, mask = np.broadcast_arrays(array, mask)
-    array, mask = np.ascontiguousarray(array).reshape((<object>array).shape), np.ascontiguousarray(mask)
+    array, mask = contiguous(array), contiguous(mask)
     result = new_array(cnp.PyArray_NDIM(array), <const Py_ssize_t *>cnp.PyArray_DIMS(array), array.dtype)
     size, period = cnp.PyArray_SIZE(array), cnp.PyArray_SIZE(mask)
     source, flags, data = cnp.PyArray_DATA(array), <const uint8_t *>cnp.PyArray_DATA(mask), cnp.PyArray_BYTES(result)
@@ -244,8 +260,8 @@ def masked_scatter(cnp.ndarray array, cnp.ndarray mask, cnp.ndarray source):
     if array.dtype != source.dtype:
         raise RuntimeError(f"masked_scatter(): expected self and source to have the same dtype, got {array.dtype} and {source.dtype}")
     array, mask = np.broadcast_arrays(array, mask)
-    result = np.array(array, order="C", copy=True)
-    positions = compressed(None, np.ascontiguousarray(mask), np.dtype(np.int64))
+    result = contiguous_copy(array)
+    positions = compressed(None, contiguous(mask), np.dtype(np.int64))
     if source.size < positions.size:
         raise RuntimeError(f"masked_scatter(): number of elements of source ({source.size}) < number of ones in mask ({positions.size})")
     index_put_(result.reshape(-1), [positions], source.reshape(-1)[:positions.size])
@@ -254,7 +270,7 @@ def masked_scatter(cnp.ndarray array, cnp.ndarray mask, cnp.ndarray source):
 
 cdef cnp.ndarray triangle(cnp.ndarray array, Py_ssize_t diagonal, bint lower, str name):
     """A copy of the matrices in the last two dimensions with zeros above (lower) or below the diagonal."""
-    cdef cnp.ndarray result = np.array(array, order="C", copy=True)
+    cdef cnp.ndarray result = contiguous_copy(array)
     cdef Py_ssize_t rows, columns, itemsize = cnp.PyArray_ITEMSIZE(result), matrix, row, cut
     cdef char *data = cnp.PyArray_BYTES(result)
     if result.ndim < 2:

@@ -6,11 +6,15 @@ and equal elements keep their order. Eight-byte elements are sorted indirectly a
 """
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport qsort
 cimport numpy as cnp
 
 import numpy as np
 
+from pyx_tensor_cpu.masks import masked_select, nonzero
+from pyx_tensor_cpu.dtypes cimport (
+    BF16, BOOL, C64, F16, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of)
+from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
@@ -18,9 +22,11 @@ cnp.import_array()
 cdef extern from "numpy/arrayobject.h" nogil:
     ctypedef struct PyArray_ArrFuncs:
         void **sort
+        void **argsort
     PyArray_ArrFuncs *PyDataType_GetArrFuncs(void *descr)
 
-ctypedef int (*SortFunction)(void *start, cnp.npy_intp count, void *array) noexcept nogil
+ctypedef int (*SortFunction)(void *keys, cnp.npy_intp count, void *array) noexcept nogil
+ctypedef int (*ArgsortFunction)(void *keys, cnp.npy_intp *order, cnp.npy_intp count, void *array) noexcept nogil
 
 ctypedef fused Bits:
     uint8_t
@@ -33,16 +39,31 @@ cdef enum Kind:
 
 cdef enum:
     SORT_COST = 8  # of one element, an addition being 1
-    SHORT_RUN = 16
+    FEW = 16        # times fewer elements selected than there are: a scan beats a partition
+    SHORT_ROW = 128
 
 ctypedef void (*Encode)(void *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil
 ctypedef void (*Decode)(void *source, const int64_t *order, Py_ssize_t count, char *values) noexcept nogil
 
-cdef dict INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 cdef uint64_t POSITION_BITS = 0xFFFFFFFF
 cdef object UINT64 = np.dtype(np.uint64)
 cdef object INT64 = np.dtype(np.int64)
+
+cdef Kind kinds[NCODES]
+cdef uint64_t infinities[NCODES]  # their bits
+for _code in (BOOL, U8, U16, U32, U64):
+    kinds[<int>_code] = UNSIGNED
+for _code in (I8, I16, I32, I64):
+    kinds[<int>_code] = SIGNED
+for _code, _bits in ((F16, 0x7C00), (BF16, 0x7F80), (F32, 0x7F800000), (F64, 0x7FF0000000000000)):
+    kinds[<int>_code], infinities[<int>_code] = FLOATING, _bits
+
+
+# NumPy's loops for uint64, which it chooses for this CPU.
 cdef SortFunction sort_keys = <SortFunction>PyDataType_GetArrFuncs(<void *>UINT64).sort[0]
+cdef ArgsortFunction argsort_keys = <ArgsortFunction>PyDataType_GetArrFuncs(<void *>UINT64).argsort[0]
+if sort_keys == NULL or argsort_keys == NULL:
+    raise ImportError("this version of NumPy offers no sorting loops for uint64")
 
 
 # --------------------------------------------------------------------------------------------------------------- keys
@@ -98,148 +119,192 @@ cdef cnp.ndarray as_rows(cnp.ndarray array, Py_ssize_t dim):
     """A contiguous array with `dim` last."""
     if cnp.PyArray_NDIM(array) == 0:
         return array.reshape(1)
-    return np.ascontiguousarray(array if dim == array.ndim - 1 else np.moveaxis(array, dim, -1))
+    return contiguous(array if dim == array.ndim - 1 else np.moveaxis(array, dim, -1))
 
 
 cdef cnp.ndarray from_rows(cnp.ndarray rows, Py_ssize_t dim, Py_ssize_t ndim, bint keep=True):
     """The inverse of as_rows for a result; without `keep`, the last dimension has size 1 and goes."""
     if ndim == 0 or not keep:
         return rows.reshape((<object>rows).shape[:rows.ndim - 1])
-    return rows if dim == ndim - 1 else np.ascontiguousarray(np.moveaxis(rows, -1, dim))
+    return rows if dim == ndim - 1 else contiguous(np.moveaxis(rows, -1, dim))
 
 
-cdef cnp.ndarray row_keys(cnp.ndarray rows, bint descending, str name):
-    cdef cnp.ndarray keys = np.empty((<object>rows).shape, UINT64)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(rows), length = rows.shape[rows.ndim - 1], count, row
-    cdef int itemsize = <int>cnp.PyArray_ITEMSIZE(rows)
+cdef cnp.ndarray new_rows(cnp.ndarray rows, Py_ssize_t length, cnp.dtype dtype):
+    """As many rows as `rows` has, of `length` elements."""
+    cdef Py_ssize_t shape[64]
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(rows) - 1):
+        shape[d] = rows.shape[d]
+    shape[cnp.PyArray_NDIM(rows) - 1] = length
+    return new_array(cnp.PyArray_NDIM(rows), shape, dtype)
+
+
+cdef inline Py_ssize_t row_length(cnp.ndarray rows) noexcept:
+    return rows.shape[cnp.PyArray_NDIM(rows) - 1]
+
+
+cdef inline Py_ssize_t row_count(cnp.ndarray rows) noexcept:
+    cdef Py_ssize_t length = row_length(rows)
+    return cnp.PyArray_SIZE(rows) // length if length else 0
+
+
+cdef bint pack_narrow(uint64_t *keys, Py_ssize_t count, Py_ssize_t length) noexcept nogil:
+    """Pack whole keys in place if their range allows it, as that of most int64 data does."""
+    cdef uint64_t low, high
+    cdef Py_ssize_t i, j
+    if count * length == 0 or length >> 32:
+        return False
+    low = high = keys[0]
+    for i in range(count * length):
+        low = keys[i] if keys[i] < low else low
+        high = keys[i] if keys[i] > high else high
+        if high - low > POSITION_BITS:
+            return False
+    for i in prange(count, num_threads=threads_for(count * length), schedule='static'):
+        for j in range(length):
+            keys[i * length + j] = ((keys[i * length + j] - low) << 32) | <uint64_t>j
+    return True
+
+
+cdef tuple row_keys(cnp.ndarray rows, bint descending, str name):
+    """(keys of each row, whether they are packed with positions)."""
+    cdef cnp.ndarray keys
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
+    cdef int itemsize = <int>cnp.PyArray_ITEMSIZE(rows), code = code_of(rows), threads = threads_for(count * length)
     cdef char *source = cnp.PyArray_BYTES(rows)
-    cdef uint64_t *result = <uint64_t *>cnp.PyArray_DATA(keys)
-    cdef uint64_t infinity = INFINITIES.get(rows.dtype.name, 0)
-    cdef Kind kind = FLOATING if infinity else SIGNED if rows.dtype.kind == "i" else UNSIGNED
+    cdef uint64_t *data
     cdef Encode encode_row
-    if cnp.PyArray_ISCOMPLEX(rows):
+    if code >= C64:
         raise TypeError(f"{name} is not implemented for {rows.dtype}")
     if itemsize < 8 and length >> 32:
         raise ValueError(f"{name} of {length} elements of {rows.dtype} along one dimension is not supported (at most 2**32)")
+    keys = new_rows(rows, length, UINT64)
+    data = <uint64_t *>cnp.PyArray_DATA(keys)
     encode_row = encoders[itemsize]
-    count = size // length if length else 0
-    for row in prange(count, num_threads=threads_for(size), schedule='static', nogil=True):
-        encode_row(source + row * length * itemsize, result + row * length, length, kind, infinity, descending)
-    return keys
+    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+        encode_row(source + row * length * itemsize, data + row * length, length, kinds[code], infinities[code], descending)
+    return keys, itemsize < 8 or pack_narrow(data, count, length)
 
 
 cdef cnp.ndarray take_rows(cnp.ndarray rows, cnp.ndarray order):
     """values[..., i] = rows[..., order[..., i]]"""
-    cdef cnp.ndarray values = np.empty((<object>order).shape, rows.dtype)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(order), length = rows.shape[rows.ndim - 1], taken = order.shape[order.ndim - 1], row
-    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(rows), count = size // taken if taken else 0
+    cdef Py_ssize_t length = row_length(rows), taken = row_length(order), count = row_count(order), row
+    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(rows)
+    cdef cnp.ndarray values = new_rows(rows, taken, rows.dtype)
     cdef char *source = cnp.PyArray_BYTES(rows)
     cdef char *result = cnp.PyArray_BYTES(values)
     cdef const int64_t *at = <const int64_t *>cnp.PyArray_DATA(order)
     cdef Decode decode_row = decoders[itemsize]
-    for row in prange(count, num_threads=threads_for(size), schedule='static', nogil=True):
+    for row in prange(count, num_threads=threads_for(count * taken), schedule='static', nogil=True):
         decode_row(source + row * length * itemsize, at + row * taken, taken, result + row * taken * itemsize)
     return values
 
 
 # ------------------------------------------------------------------------------------------------------------- orders
 
-cdef int sort_rows(cnp.ndarray keys) except -1:
-    """Sort each row of a contiguous uint64 array, with NumPy's own loop for this CPU."""
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(keys), length = keys.shape[keys.ndim - 1], row
-    cdef Py_ssize_t count = size // length if length else 0
-    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
-    cdef int threads = threads_for(size * SORT_COST)
-    if sort_keys == NULL or count < 2 or threads == 1:
-        keys.sort(axis=-1)
-        return 0
-    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
-        sort_keys(data + row * length, length, <void *>keys)
-    return 0
-
-
-cdef void unpack_positions(cnp.ndarray keys) noexcept:
-    """Packed keys become the positions in them, in place."""
-    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(keys), i
-    for i in prange(size, num_threads=threads_for(size), schedule='static', nogil=True):
-        data[i] = data[i] & POSITION_BITS
-
-
-cdef int compare_positions(const void *a, const void *b) noexcept nogil:
-    cdef int64_t left = (<const int64_t *>a)[0], right = (<const int64_t *>b)[0]
-    return (left > right) - (left < right)
-
-
 cdef void order_ties(const uint64_t *keys, int64_t *order, Py_ssize_t count) noexcept nogil:
     """Put the positions of equal keys in increasing order."""
-    cdef Py_ssize_t start = 0, stop, i, j
-    cdef int64_t position
+    cdef Py_ssize_t start = 0, stop
     while start < count:
         stop = start + 1
         while stop < count and keys[order[stop]] == keys[order[start]]:
             stop += 1
-        if stop - start > SHORT_RUN:
-            qsort(order + start, stop - start, sizeof(int64_t), compare_positions)
-        else:
-            for i in range(start + 1, stop):
-                position = order[i]
-                j = i
-                while j > start and order[j - 1] > position:
-                    order[j] = order[j - 1]
-                    j -= 1
-                order[j] = position
+        if stop - start > 1:
+            sort_keys(order + start, stop - start, <void *>UINT64)
         start = stop
 
 
-cdef cnp.ndarray argsort_rows(cnp.ndarray keys):
-    """The stable order of each row of plain keys."""
-    cdef cnp.ndarray order = keys.argsort(axis=-1)
-    cdef Py_ssize_t size = cnp.PyArray_SIZE(keys), length = keys.shape[keys.ndim - 1], row
-    cdef Py_ssize_t count = size // length if length else 0
-    cdef const uint64_t *key_data = <const uint64_t *>cnp.PyArray_DATA(keys)
-    cdef int64_t *data = <int64_t *>cnp.PyArray_DATA(order)
-    for row in prange(count, num_threads=threads_for(size), schedule='static', nogil=True):
-        order_ties(key_data + row * length, data + row * length, length)
+cdef void argsort_row(uint64_t *keys, int64_t *order, Py_ssize_t count, void *array) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        order[i] = i
+    argsort_keys(keys, <cnp.npy_intp *>order, count, array)
+    order_ties(keys, order, count)
+
+
+cdef void select_first(uint64_t *keys, Py_ssize_t count, Py_ssize_t k, void *array) noexcept nogil:
+    """Bring the k smallest keys to the front, in order: candidates below the k-th so far gather behind it."""
+    cdef Py_ssize_t start = min(2 * k, count), filled = k, i
+    cdef uint64_t bound
+    sort_keys(keys, start, array)
+    bound = keys[k - 1]
+    for i in range(start, count):
+        if keys[i] < bound:
+            keys[filled] = keys[i]
+            filled += 1
+            if filled == 2 * k:
+                sort_keys(keys, filled, array)
+                bound = keys[k - 1]
+                filled = k
+    if filled > k:
+        sort_keys(keys, filled, array)
+
+
+cdef cnp.ndarray positions_in(cnp.ndarray keys, Py_ssize_t start, Py_ssize_t taken):
+    """The positions in packed keys[..., start:start+taken]."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row, i
+    cdef const uint64_t *source = <const uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray order = new_rows(keys, taken, INT64)
+    cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(order)
+    for row in prange(count, num_threads=threads_for(count * taken), schedule='static', nogil=True):
+        for i in range(taken):
+            result[row * taken + i] = source[row * length + start + i] & POSITION_BITS
+    return order
+
+
+cdef cnp.ndarray order_by_keys(cnp.ndarray keys, bint packed):
+    """Positions (int64) that sort each row stably."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row
+    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray order
+    cdef int64_t *result
+    cdef int threads = threads_for(count * length * SORT_COST)
+    if packed:
+        for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+            sort_keys(data + row * length, length, <void *>keys)
+        return positions_in(keys, 0, length)
+    order = new_rows(keys, length, INT64)
+    result = <int64_t *>cnp.PyArray_DATA(order)
+    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+        argsort_row(data + row * length, result + row * length, length, <void *>keys)
     return order
 
 
 cdef cnp.ndarray row_order(cnp.ndarray rows, bint descending, str name):
-    """Positions (int64) that sort each row."""
-    cdef cnp.ndarray keys = row_keys(rows, descending, name)
-    if cnp.PyArray_ITEMSIZE(rows) == 8:
-        return argsort_rows(keys)
-    sort_rows(keys)
-    unpack_positions(keys)
-    return keys.view(INT64)
+    keys, packed = row_keys(rows, descending, name)
+    return order_by_keys(keys, packed)
 
 
 cdef cnp.ndarray first_positions(cnp.ndarray rows, Py_ssize_t k, bint descending, str name):
     """Positions of the `k` first elements of each row in sorted order."""
-    cdef cnp.ndarray keys = row_keys(rows, descending, name), order
-    cdef bint packed = cnp.PyArray_ITEMSIZE(rows) < 8
+    cdef cnp.ndarray keys, order
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
+    cdef uint64_t *data
+    cdef bint packed
+    keys, packed = row_keys(rows, descending, name)
     if k == 0:
-        return np.empty((<object>rows).shape[:rows.ndim - 1] + (0,), INT64)
-    if packed:
-        keys.partition(k - 1, axis=-1)
-        keys = np.ascontiguousarray(keys[..., :k])
-        sort_rows(keys)
-        unpack_positions(keys)
-        return keys.view(INT64)
-    order = np.sort(keys.argpartition(k - 1, axis=-1)[..., :k], axis=-1)
-    return take_rows(order, argsort_rows(take_rows(keys, order)))
+        return new_rows(rows, 0, INT64)
+    if not packed:
+        order = np.sort(keys.argpartition(k - 1, axis=-1)[..., :k], axis=-1)
+        return take_rows(order, order_by_keys(take_rows(keys, order), False))
+    if k * FEW <= length or length <= SHORT_ROW:
+        data = <uint64_t *>cnp.PyArray_DATA(keys)
+        for row in prange(count, num_threads=threads_for(count * length), schedule='static', nogil=True):
+            select_first(data + row * length, length, k, <void *>keys)
+        return positions_in(keys, 0, k)
+    keys.partition(k - 1, axis=-1)
+    return order_by_keys(contiguous(keys[..., :k]), True)
 
 
 cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
     """(values, positions) of the k-th smallest element of each row, counted from 0; a last dimension of size 1."""
-    cdef cnp.ndarray keys = row_keys(rows, False, name), order
-    if cnp.PyArray_ITEMSIZE(rows) < 8:
+    cdef cnp.ndarray order
+    keys, packed = row_keys(rows, False, name)
+    if packed:
         keys.partition(k, axis=-1)
-        order = np.ascontiguousarray(keys[..., k:k + 1])
-        unpack_positions(order)
-        order = order.view(INT64)
+        order = positions_in(keys, k, 1)
     else:
-        order = np.ascontiguousarray(keys.argpartition(k, axis=-1)[..., k:k + 1])
+        order = contiguous(keys.argpartition(k, axis=-1)[..., k:k + 1])
     return take_rows(rows, order), order
 
 
@@ -258,8 +323,8 @@ def sort(cnp.ndarray array, Py_ssize_t dim, bint descending=False, bint stable=T
 def topk(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint largest=True, bint sorted=True):
     """(values, indices) of the k largest or smallest elements; in order whatever `sorted` says."""
     cdef cnp.ndarray rows = as_rows(array, dim), order
-    if not 0 <= k <= rows.shape[rows.ndim - 1]:
-        raise RuntimeError(f"topk(): selected index k out of range, got k={k} for dimension {dim} of size {rows.shape[rows.ndim - 1]}")
+    if not 0 <= k <= row_length(rows):
+        raise RuntimeError(f"topk(): selected index k out of range, got k={k} for dimension {dim} of size {row_length(rows)}")
     if cnp.PyArray_TYPE(array) == cnp.NPY_BOOL:
         raise TypeError("topk is not implemented for bool")
     order = first_positions(rows, k, largest, "topk")
@@ -270,7 +335,7 @@ def topk(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint largest=True, bin
 
 cdef cnp.ndarray nonempty_rows(cnp.ndarray array, Py_ssize_t dim, str name):
     cdef cnp.ndarray rows = as_rows(array, dim)
-    if rows.shape[rows.ndim - 1] == 0:
+    if row_length(rows) == 0:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     return rows
 
@@ -278,8 +343,8 @@ cdef cnp.ndarray nonempty_rows(cnp.ndarray array, Py_ssize_t dim, str name):
 def kthvalue(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the k-th smallest element, counted from 1."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "kthvalue")
-    if not 1 <= k <= rows.shape[rows.ndim - 1]:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}, got k={k} of {rows.shape[rows.ndim - 1]}")
+    if not 1 <= k <= row_length(rows):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}, got k={k} of {row_length(rows)}")
     values, order = kth_of_rows(rows, k - 1, "kthvalue")
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
 
@@ -287,8 +352,8 @@ def kthvalue(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False
 def median(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the lower median; of the first NaN where there is one."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "median")
-    values, order = kth_of_rows(rows, (rows.shape[rows.ndim - 1] - 1) // 2, "median")
-    if rows.dtype.name in INFINITIES:
+    values, order = kth_of_rows(rows, (row_length(rows) - 1) // 2, "median")
+    if kinds[code_of(rows)] == FLOATING:
         nan = np.isnan(rows)
         order = np.where(nan.any(axis=-1, keepdims=True), nan.argmax(axis=-1, keepdims=True), order)
         values = take_rows(rows, order)
@@ -299,7 +364,7 @@ def mode(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the most frequent element, the smallest of several; the index of its last occurrence."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "mode"), order = row_order(rows, False, "mode")
     values = take_rows(rows, order)
-    place = np.arange(rows.shape[rows.ndim - 1])
+    place = np.arange(row_length(rows))
     starts = np.where(run_starts(values), place, 0)
     longest = (place - np.maximum.accumulate(starts, axis=-1)).argmax(axis=-1)[..., None]
     values, order = np.take_along_axis(values, longest, -1), np.take_along_axis(order, longest, -1)
@@ -313,93 +378,38 @@ cdef cnp.ndarray run_starts(cnp.ndarray rows):
     return starts
 
 
-cdef tuple runs(cnp.ndarray values, bint return_inverse, bint return_counts):
-    """(elements, the run of each place, lengths) of the runs of equal elements of a vector; empty where not asked for."""
+cdef tuple runs(cnp.ndarray values, bint return_counts):
+    """(elements, flags of their first places, lengths or an empty array) of the runs of equal elements of a vector."""
     starts = run_starts(values)
-    places = np.flatnonzero(starts)
-    inverse = np.cumsum(starts, dtype=INT64) - 1 if return_inverse else np.empty(0, INT64)
-    counts = np.diff(places, append=values.shape[0]) if return_counts else np.empty(0, INT64)
-    return values[places], inverse, counts
+    if not return_counts:
+        return masked_select(values, starts), starts, np.empty(0, INT64)
+    return masked_select(values, starts), starts, np.diff(nonzero(starts).reshape(-1), append=values.shape[0])
+
+
+cdef cnp.ndarray run_numbers(cnp.ndarray starts, cnp.ndarray order):
+    """The number of the run that holds each element; `order` says where the elements were before sorting, if they were."""
+    cdef Py_ssize_t count = starts.shape[0], i
+    cdef cnp.ndarray result = new_rows(starts, count, INT64)
+    cdef const uint8_t *flags = <const uint8_t *>cnp.PyArray_DATA(starts)
+    cdef const int64_t *places = NULL if order is None else <const int64_t *>cnp.PyArray_DATA(order)
+    cdef int64_t *numbers = <int64_t *>cnp.PyArray_DATA(result)
+    cdef int64_t run = -1
+    for i in range(count):
+        run += flags[i]
+        numbers[i if places == NULL else places[i]] = run
+    return result
 
 
 def unique(cnp.ndarray array, bint sorted=True, bint return_inverse=False, bint return_counts=False):
     """(values in order, inverse in the shape of `array`, counts); what is not asked for is empty."""
-    cdef cnp.ndarray flat = np.ascontiguousarray(array).reshape(-1), order = row_order(flat, False, "unique"), inverse
-    values, run, counts = runs(take_rows(flat, order), return_inverse, return_counts)
-    if not return_inverse:
-        return values, run, counts
-    inverse = np.empty(flat.shape[0], INT64)
-    inverse[order] = run
-    return values, inverse.reshape((<object>array).shape), counts
+    cdef cnp.ndarray flat = contiguous(array).reshape(-1), order = row_order(flat, False, "unique")
+    values, starts, counts = runs(take_rows(flat, order), return_counts)
+    inverse = run_numbers(starts, order).reshape((<object>array).shape) if return_inverse else np.empty(0, INT64)
+    return values, inverse, counts
 
 
 def unique_consecutive(cnp.ndarray array, bint return_inverse=False, bint return_counts=False):
-    values, inverse, counts = runs(np.ascontiguousarray(array).reshape(-1), return_inverse, return_counts)
-    return values, inverse.reshape((<object>array).shape) if return_inverse else inverse, counts
-
-
-# ----------------------------------------------------------------------------------------------- searching and counting
-
-cdef cnp.ndarray comparable(cnp.ndarray array):
-    """float16 and bfloat16 as float32, which NumPy's searches handle (and handle faster)."""
-    return array.astype(np.float32) if array.dtype.name in ("float16", "bfloat16") else array
-
-
-def searchsorted(cnp.ndarray boundaries, cnp.ndarray values, bint right=False):
-    """Where `values` belong in sorted `boundaries`: one vector for all values, or a row for each row of values."""
-    cdef cnp.ndarray rows, wanted, result
-    cdef Py_ssize_t row
-    side = "right" if right else "left"
-    if boundaries.ndim == 1:
-        return np.asarray(np.searchsorted(comparable(boundaries), comparable(values), side))
-    if boundaries.ndim == 0 or (<object>boundaries).shape[:boundaries.ndim - 1] != (<object>values).shape[:max(values.ndim - 1, 0)]:
-        raise RuntimeError(
-            "searchsorted(): boundaries should have 1 dimension or the first N-1 dimensions of boundaries and values must "
-            f"match, got boundaries {list((<object>boundaries).shape)} and values {list((<object>values).shape)}")
-    result = np.empty((<object>values).shape, INT64)
-    rows = comparable(boundaries).reshape(-1, boundaries.shape[boundaries.ndim - 1])
-    wanted = comparable(values).reshape(rows.shape[0], values.shape[values.ndim - 1])
-    places = result.reshape((<object>wanted).shape)
-    for row in range(rows.shape[0]):
-        places[row] = np.searchsorted(rows[row], wanted[row], side)
-    return result
-
-
-def isin(cnp.ndarray elements, cnp.ndarray test_elements, bint invert=False):
-    return np.asarray(np.isin(comparable(elements), comparable(test_elements), invert=invert))
-
-
-def bincount(cnp.ndarray array, weights=None, Py_ssize_t minlength=0):
-    """Counts of 0, 1, 2 …, or sums of `weights` (float32 stays float32, all else becomes float64)."""
-    if minlength < 0:
-        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None:
-        return np.bincount(array.astype(INT64), minlength=minlength)
-    if weights.shape != (<object>array).shape:
-        raise RuntimeError(f"bincount(): weights should have the shape of input {list((<object>array).shape)}, got {list(weights.shape)}")
-    sums = np.bincount(array.astype(INT64), weights.astype(np.float64), minlength)
-    return sums.astype(np.float32) if weights.dtype == np.float32 else sums
-
-
-def histc(cnp.ndarray array, Py_ssize_t bins, lo, hi):
-    """Counts in `bins` equal bins from lo to hi (of the data where lo == hi), the last closed; in the dtype of `array`."""
-    cdef cnp.ndarray numbers
-    if array.dtype.name not in INFINITIES:
-        raise TypeError(f"histc is not implemented for {array.dtype}")
-    if bins <= 0:
-        raise RuntimeError(f"histc(): bins must be > 0, got {bins}")
-    numbers = comparable(array).reshape(-1)
-    if lo == hi and numbers.size:
-        lo, hi = numbers.min(), numbers.max()
-    if lo == hi:
-        lo, hi = lo - 1, hi + 1
-    if not (np.isfinite(lo) and np.isfinite(hi)):
-        raise RuntimeError(f"histc(): range of [{lo}, {hi}] is not finite")
-    if lo > hi:
-        raise RuntimeError(f"histc(): max must be larger than min, got [{lo}, {hi}]")
-    lo, hi = numbers.dtype.type(lo), numbers.dtype.type(hi)
-    inside = numbers[(numbers >= lo) & (numbers <= hi)]
-    places = np.minimum(((inside - lo) * numbers.dtype.type(bins) / (hi - lo)).astype(INT64), bins - 1)
-    return np.bincount(places, minlength=bins).astype(array.dtype)
+    """The same of runs of equal neighbours."""
+    values, starts, counts = runs(contiguous(array).reshape(-1), return_counts)
+    inverse = run_numbers(starts, None).reshape((<object>array).shape) if return_inverse else np.empty(0, INT64)
+    return values, inverse, counts
