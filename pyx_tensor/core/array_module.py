@@ -16,7 +16,7 @@ HALF = ("float16", "bfloat16")      # computed in float32 and rounded once
 # Entry: what it accepts, then the names that modules have for it. i, f, c: integers, floats, complex; b: bool, computed as
 # the numbers 0 and 1 (modules may refuse arithmetic on bool); B: bool as it is.
 POINTWISE = {
-    "neg": "ifc negative", "abs": "ifc abs", "sign": "ifc sign", "square": "ifc square", "reciprocal": "fc reciprocal",
+    "neg": "ifc negative", "abs": "ifc abs", "square": "ifc square", "reciprocal": "fc reciprocal",
     "sqrt": "fc sqrt", "exp": "fc exp", "exp2": "fc exp2", "expm1": "fc expm1", "log": "fc log", "log2": "fc log2",
     "log10": "fc log10", "log1p": "fc log1p", "sin": "fc sin", "cos": "fc cos", "tan": "fc tan",
     "asin": "fc asin arcsin", "acos": "fc acos arccos", "atan": "fc atan arctan", "sinh": "fc sinh", "cosh": "fc cosh",
@@ -72,22 +72,24 @@ class ArrayModuleBackend(Backend):
         self.dtypes = module_dtypes(xp) if dtypes is None else dict(dtypes)
         self.devices = None if isinstance(devices, int) else list(devices)
         self.strided, self.views, self.mutable, self.out = strided, views, mutable, out
-        self.array_type = type(xp.empty((0,)))
+        self.array_type = getattr(xp, "ndarray", None) or type(xp.empty((0,)))
         self._device_count = devices if self.devices is None else len(self.devices)
         self._names = {dtype: key for key, dtype in self.dtypes.items()}
         self._functions = {}
         for entry, rule in POINTWISE.items():
-            self._bind(entry, *rule.split())
+            accepts, *names = rule.split()
+            function = next((getattr(xp, name) for name in names if hasattr(xp, name)), None)
+            if function is not None:
+                self.bind(entry, accepts, function)
+        if not hasattr(xp, "take_along_axis"):
+            self.gather = None      # the front end has a default
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r} over {self.xp.__name__}>"
 
     # -- pointwise entries
-    def _bind(self, entry, accepts, *names):
-        """Give this backend a pointwise entry, unless its class has one already or the module lacks the function."""
-        function = next((getattr(self.xp, name) for name in names if hasattr(self.xp, name)), None)
-        if function is None:
-            return
+    def bind(self, entry, accepts, function):
+        """Make a function of arrays the pointwise entry of that name, unless the class has one; see POINTWISE for `accepts`."""
         self._functions[entry] = function, accepts
         if hasattr(type(self), entry):
             return
@@ -101,6 +103,7 @@ class ArrayModuleBackend(Backend):
         setattr(self, entry, call)
 
     def _pointwise(self, entry, arrays, out=None):
+        """Call the bound function in the dtype that suits it, with integers and refusals as PyTorch has them."""
         function, accepts = self._functions[entry]
         name = self.dtype_name(arrays[0])
         category = CATEGORY[name]
@@ -140,6 +143,13 @@ class ArrayModuleBackend(Backend):
     def _check_divisor(self, divisor):
         if bool(self.xp.any(divisor == 0)):
             raise ZeroDivisionError("integer division or modulo by zero")
+
+    def sign(self, a):
+        """-1, 0 or 1; a / |a| for complex numbers (modules disagree about these)."""
+        if CATEGORY[self.dtype_name(a)] != "c":
+            return self._lift(self.xp.sign, self._lifted(self.dtype_name(a)), (a,))
+        size = self.xp.abs(a)
+        return self.where(size == 0, a, a / self.cast(self.where(size == 0, self.xp.ones_like(size), size), a.dtype))
 
     def pow(self, base, exponent):
         """base ** exponent; integers to a negative power are what truncation makes of them: 0 but for bases 1 and -1."""
@@ -354,19 +364,53 @@ class ArrayModuleBackend(Backend):
             raise IndexError(f"index {worst} is out of bounds for dimension {dim} with size {size}")
         return self.xp.where(index < 0, index + size, index)
 
+    def gather(self, a, dim, index):
+        if not index.shape:
+            return self.copy(a)
+        index = self._checked_index(index, dim, a.shape[dim])
+        reached = tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))
+        return self.xp.take_along_axis(a[reached], index, axis=dim)
+
+    def nonzero(self, a):
+        if not a.shape:
+            return self.nonzero(self.xp.reshape(a, (1,)))[:, :0]
+        return self.xp.stack([self.cast(i, self.dtypes["int64"]) for i in self.xp.nonzero(self._truth(a))], axis=1)
+
+    def sort(self, a, dim, descending, stable):
+        """Values and their old places; NaN counts as the largest."""
+        xp = self.xp
+        if not a.shape:
+            return self.copy(a), self.full((), 0, self.dtypes["int64"], self.index_of(a))
+        key = self.cast(a, self.dtypes[self._lifted(self.dtype_name(a)) or self.dtype_name(a)])
+        order = self.stable_order(xp.flip(key, axis=dim) if descending else key, dim)
+        if descending:      # sorted backwards from behind, so that equals keep their order
+            order = xp.flip(a.shape[dim] - 1 - order, axis=dim)
+        return xp.take_along_axis(a, order, axis=dim), order
+
+    def stable_order(self, a, dim):
+        """int64 places that sort `a` along dim, equals in their old order."""
+        return self.xp.argsort(a, axis=dim, stable=True)
+
     def scatter_add(self, a, dim, index, src):
-        """a plus src[i] at the places index[i] along dim. The array API has nothing of the kind: it goes through NumPy."""
+        """`a` plus src[i] at the places index[i] along dim."""
         index = self._checked_index(index, dim, a.shape[dim] if a.shape else 1)
-        exact = "float32" if self.dtype_name(a) in HALF else self.dtype_name(a)
-        add_at = lambda x, s: self.from_numpy(
-            _scatter_add(self.to_numpy(x), dim, self.to_numpy(index), self.to_numpy(s)), self.index_of(a))
-        return self._lift(add_at, exact if exact != self.dtype_name(a) else None, (a, src))
+        add = self._add_at if hasattr(getattr(self.xp, "add", None), "at") else self._add_at_by_numpy
+        return self._lift(lambda x, s: add(x, dim, index, s), self._accumulator(self.dtype_name(a)), (a, src))
 
+    def _accumulator(self, name):
+        """The dtype in which scatter_add adds, None for its own."""
+        return "float32" if name in HALF else None
 
-def _scatter_add(a, dim, index, src):
-    result = np.array(a, ndmin=1, order="C")
-    index = np.atleast_1d(index)
-    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    places[dim] = index
-    np.add.at(result, tuple(places), np.atleast_1d(src)[tuple(slice(n) for n in index.shape)])
-    return result.reshape(np.shape(a))
+    def _add_at(self, a, dim, index, src):
+        result, reached = self.xp.reshape(self.copy(a), a.shape or (1,)), index.shape or (1,)
+        places = [self.xp.reshape(self.arange_like(n, a), [-1 if d == e else 1 for e in range(len(reached))])
+                  for d, n in enumerate(reached)]
+        places[dim] = self.xp.reshape(index, reached)
+        source = self.xp.reshape(src, src.shape or (1,))[tuple(slice(n) for n in reached)]
+        self.xp.add.at(result, tuple(places), source)
+        return self.xp.reshape(result, a.shape)
+
+    def _add_at_by_numpy(self, a, dim, index, src):
+        """The array API has nothing of the kind."""
+        host = ArrayModuleBackend("host", np, strided=True)
+        return self.from_numpy(host._add_at(self.to_numpy(a), dim, self.to_numpy(index), self.to_numpy(src)), self.index_of(a))

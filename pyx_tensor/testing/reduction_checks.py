@@ -196,9 +196,13 @@ def check_nonzero(subject):
 def check_sort(subject):
     for dtype in subject.dtypes((*INTEGERS, *FLOATS)):
         values = values_of(dtype, (4, 30))
-        for dim in (0, 1):
-            order = np.argsort(values.astype(np.float64), axis=dim, stable=True)
-            result = subject.call("sort", subject.array(values), dim, False, True)
+        if dtype in FLOATS:
+            values[1, 3] = values[2, 5] = np.nan
+        for dim, descending in ((0, False), (1, False), (0, True), (1, True)):
+            key = values.astype(np.float64)
+            key = np.where(np.isnan(key), np.inf, key)      # NaN counts as the largest
+            order = np.argsort(-key if descending else key, axis=dim, stable=True)
+            result = subject.call("sort", subject.array(values), dim, descending, True)
             subject.check(result[0], np.take_along_axis(values, order, dim), dtype=dtype, what=f"sort of {dtype}")
             subject.check(result[1], order, dtype="int64", what=f"order of {dtype}")
 
