@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from . import host_math
 from .protocol import Backend
 
 CATEGORY = {"bool": "b", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "f", "complex64": "c", "complex128": "c",
@@ -22,7 +23,7 @@ POINTWISE = {
     "asin": "fc asin arcsin", "acos": "fc acos arccos", "atan": "fc atan arctan", "sinh": "fc sinh", "cosh": "fc cosh",
     "tanh": "fc tanh", "asinh": "fc asinh arcsinh", "acosh": "fc acosh arccosh", "atanh": "fc atanh arctanh",
     "floor": "if floor", "ceil": "if ceil", "trunc": "if trunc", "round": "if round",
-    "isnan": "bifc isnan", "isinf": "bifc isinf", "isfinite": "bifc isfinite",
+    "signbit": "bif signbit", "isnan": "bifc isnan", "isinf": "bifc isinf", "isfinite": "bifc isfinite",
     "add": "bifc add", "sub": "ifc subtract", "mul": "bifc multiply", "div": "fc divide true_divide",
     "floor_divide": "if floor_divide", "remainder": "if remainder", "fmod": "if fmod",
     "maximum": "bif maximum", "minimum": "bif minimum", "fmax": "bif fmax", "fmin": "bif fmin",
@@ -34,6 +35,7 @@ POINTWISE = {
     "bitwise_right_shift": "i bitwise_right_shift right_shift",
 }
 UNCHANGED_INTEGERS = ("floor", "ceil", "trunc", "round")
+ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma")      # no module has these: computed by way of NumPy
 DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 
 
@@ -81,6 +83,8 @@ class ArrayModuleBackend(Backend):
             function = next((getattr(xp, name) for name in names if hasattr(xp, name)), None)
             if function is not None:
                 self.bind(entry, accepts, function)
+        for entry in ON_HOST:
+            self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
         if not hasattr(xp, "take_along_axis"):
             self.gather = None      # the front end has a default
 
@@ -109,13 +113,15 @@ class ArrayModuleBackend(Backend):
         category = CATEGORY[name]
         if category not in accepts.lower():
             raise TypeError(f"{entry} isn't defined for {name}")
+        if entry == "signbit" and category == "i":
+            return self.xp.asarray(arrays[0] < 0)
         if category == "i" and entry in UNCHANGED_INTEGERS:
             return self._written(self.copy(arrays[0]), out)
         if category == "i" and entry in DIVIDES_INTEGERS:
             self._check_divisor(arrays[1])
         lifted = self._lifted(name, "B" in accepts)
         with np.errstate(all="ignore"):
-            if lifted is None and out is not None:
+            if lifted is None and out is not None and entry not in ON_HOST:
                 return function(*arrays, out=out)
             result = self._lift(function, lifted, arrays)
         return self._written(result, out)
@@ -191,6 +197,13 @@ class ArrayModuleBackend(Backend):
 
     def where(self, condition, a, b):
         return self.xp.asarray(self.xp.where(condition, a, b))
+
+    def on_host(self, function):
+        """A function of NumPy arrays as one of this backend's arrays, with results of the first one's dtype."""
+        def call(*arrays):
+            result = function(*[self.to_numpy(a) for a in arrays])
+            return self.from_numpy(result.astype(self.to_numpy(arrays[0]).dtype), self.index_of(arrays[0]))
+        return call
 
     # -- devices and creation
     def device_count(self):
@@ -295,6 +308,7 @@ class ArrayModuleBackend(Backend):
         return array.__array_interface__["data"][0]
 
     def cat(self, arrays, dim):
+        arrays = [a for a in arrays if tuple(a.shape) != (0,)] or arrays[:1]      # early PyTorch's empty tensors fit anything
         return (getattr(self.xp, "concat", None) or self.xp.concatenate)(arrays, axis=dim)
 
     def flip(self, a, dims):
@@ -343,8 +357,16 @@ class ArrayModuleBackend(Backend):
         return result if self.dtype_name(result) == "int64" else self.cast(result, self.dtypes["int64"])
 
     def cumsum(self, a, dim):
-        function = getattr(self.xp, "cumulative_sum", None) or self.xp.cumsum
-        return self._lift(lambda x: function(x, axis=dim, dtype=x.dtype), self._lifted(self.dtype_name(a)), (a,))
+        return self._scan(getattr(self.xp, "cumulative_sum", None) or self.xp.cumsum, a, dim)
+
+    def cumprod(self, a, dim):
+        return self._scan(getattr(self.xp, "cumulative_prod", None) or self.xp.cumprod, a, dim)
+
+    def _scan(self, function, a, dim):
+        if not a.shape:
+            return self.copy(a)
+        with np.errstate(all="ignore"):
+            return self._lift(lambda x: function(x, axis=dim, dtype=x.dtype), self._lifted(self.dtype_name(a)), (a,))
 
     # -- products
     def matmul(self, a, b):
@@ -366,10 +388,51 @@ class ArrayModuleBackend(Backend):
 
     def gather(self, a, dim, index):
         if not index.shape:
-            return self.copy(a)
+            return self.xp.reshape(self.gather(a, dim, self.xp.reshape(index, (1,))), ())
+        a = self.xp.reshape(a, a.shape or (1,))
         index = self._checked_index(index, dim, a.shape[dim])
         reached = tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))
         return self.xp.take_along_axis(a[reached], index, axis=dim)
+
+    def index_get(self, a, indices):
+        """a[indices] with NumPy's advanced indexing (None: a whole dim): the indexed dims become one, of which slices are taken."""
+        xp = self.xp
+        dims = [d for d, index in enumerate(indices) if index is not None]
+        if not dims:
+            return self.copy(a)
+        rest = [d for d in range(len(a.shape)) if d not in dims]
+        shape, place = self._joint_index(a.shape, dims, indices)
+        merged = xp.reshape(self._permuted(a, dims + rest), (-1 if 0 not in a.shape else math.prod(a.shape[d] for d in dims),
+                                                             *[a.shape[d] for d in rest]))
+        result = xp.reshape(xp.take(merged, xp.reshape(place, (-1,)), axis=0), (*shape, *[a.shape[d] for d in rest]))
+        if dims != list(range(dims[0], dims[-1] + 1)):
+            return result                            # not adjacent: their dims come first
+        front, order = len(shape), list(range(len(result.shape)))
+        return self.copy(self._permuted(result, order[front:front + dims[0]] + order[:front] + order[front + dims[0]:]))
+
+    def _joint_index(self, shape, dims, indices):
+        """The broadcast shape of the indices of several dims, and their position in these dims taken as one."""
+        place = None
+        for d in dims:
+            index = self._checked_index(indices[d], d, shape[d])
+            place = index if place is None else place * shape[d] + index
+        return tuple(place.shape), place
+
+    def _permuted(self, a, order):
+        return (getattr(self.xp, "permute_dims", None) or self.xp.transpose)(a, tuple(order))
+
+    def index_put_(self, a, indices, values, accumulate):
+        """Put values at indices (as for `index_get`) into `a` itself where arrays can be written, else into a copy."""
+        for d, index in enumerate(indices):
+            if index is not None:
+                self._checked_index(index, d, a.shape[d])
+        if not self.mutable:
+            host = [None if i is None else self.to_numpy(i) for i in indices]
+            return self.from_numpy(_put(np, np.array(self.to_numpy(a)), host, self.to_numpy(values), accumulate), self.index_of(a))
+        if accumulate and self._accumulator(self.dtype_name(a)) is not None:
+            exact = self.dtypes[self._accumulator(self.dtype_name(a))]
+            return self.copy_(a, _put(self.xp, self.cast(a, exact), indices, self.cast(values, exact), True))
+        return _put(self.xp, a, indices, values, accumulate)
 
     def nonzero(self, a):
         if not a.shape:
@@ -414,3 +477,12 @@ class ArrayModuleBackend(Backend):
         """The array API has nothing of the kind."""
         host = ArrayModuleBackend("host", np, strided=True)
         return self.from_numpy(host._add_at(self.to_numpy(a), dim, self.to_numpy(index), self.to_numpy(src)), self.index_of(a))
+
+
+def _put(xp, a, indices, values, accumulate):
+    place = tuple(slice(None) if index is None else index for index in indices)
+    if accumulate:
+        xp.add.at(a, place, values)
+    else:
+        a[place] = values
+    return a
