@@ -52,7 +52,7 @@ def _erfinv(y):
     b = 2 / (math.pi * a) + away / 2
     x = math.copysign(math.sqrt(math.sqrt(b * b - away / a) - b), y)
     for _ in range(4):
-        error = math.erf(x) - y if abs(y) < 0.5 else math.copysign((1 - abs(y)) - math.erfc(abs(x)), y)
+        error = math.erf(x) - y if abs(y) < 0.5 else math.copysign(1, y) * ((1 - abs(y)) - math.erfc(abs(x)))
         step = error / (2 / math.sqrt(math.pi) * math.exp(-x * x))
         x -= step / (1 + x * step)
     return x
