@@ -20,6 +20,8 @@ LEVELS = {
     "v3": ["/arch:AVX2"] if MSVC else ["-march=x86-64-v3"],
     "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
 }
+# Random streams must not depend on which products a compiler fuses with a sum.
+NO_CONTRACTION = {"pyx_tensor.core.mt19937", "pyx_tensor.core.distributions", "pyx_tensor.core.rejection"}
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 
 
@@ -33,6 +35,8 @@ def openmp_flags():
 def extension(name, source):
     level = source.parent.name
     compile_args = COMMON + LEVELS.get(level, LEVELS["baseline"])
+    if name in NO_CONTRACTION and not MSVC:
+        compile_args = compile_args + ["-ffp-contract=off"]
     omp_compile, omp_link = openmp_flags() if name.startswith("pyx_tensor_cpu.") else ([], [])
     module = Extension(
         name, [str(source)],
