@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from . import host_math
 from .protocol import Backend
 
 CATEGORY = {"bool": "b", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "f", "complex64": "c", "complex128": "c",
@@ -16,13 +17,13 @@ HALF = ("float16", "bfloat16")      # computed in float32 and rounded once
 # Entry: what it accepts, then the names that modules have for it. i, f, c: integers, floats, complex; b: bool, computed as
 # the numbers 0 and 1 (modules may refuse arithmetic on bool); B: bool as it is.
 POINTWISE = {
-    "neg": "ifc negative", "abs": "ifc abs", "sign": "ifc sign", "square": "ifc square", "reciprocal": "fc reciprocal",
+    "neg": "ifc negative", "abs": "ifc abs", "square": "ifc square", "reciprocal": "fc reciprocal",
     "sqrt": "fc sqrt", "exp": "fc exp", "exp2": "fc exp2", "expm1": "fc expm1", "log": "fc log", "log2": "fc log2",
     "log10": "fc log10", "log1p": "fc log1p", "sin": "fc sin", "cos": "fc cos", "tan": "fc tan",
     "asin": "fc asin arcsin", "acos": "fc acos arccos", "atan": "fc atan arctan", "sinh": "fc sinh", "cosh": "fc cosh",
     "tanh": "fc tanh", "asinh": "fc asinh arcsinh", "acosh": "fc acosh arccosh", "atanh": "fc atanh arctanh",
     "floor": "if floor", "ceil": "if ceil", "trunc": "if trunc", "round": "if round",
-    "isnan": "bifc isnan", "isinf": "bifc isinf", "isfinite": "bifc isfinite",
+    "signbit": "bif signbit", "isnan": "bifc isnan", "isinf": "bifc isinf", "isfinite": "bifc isfinite",
     "add": "bifc add", "sub": "ifc subtract", "mul": "bifc multiply", "div": "fc divide true_divide",
     "floor_divide": "if floor_divide", "remainder": "if remainder", "fmod": "if fmod",
     "maximum": "bif maximum", "minimum": "bif minimum", "fmax": "bif fmax", "fmin": "bif fmin",
@@ -34,6 +35,7 @@ POINTWISE = {
     "bitwise_right_shift": "i bitwise_right_shift right_shift",
 }
 UNCHANGED_INTEGERS = ("floor", "ceil", "trunc", "round")
+ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma")      # no module has these: computed by way of NumPy
 DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 
 
@@ -72,22 +74,26 @@ class ArrayModuleBackend(Backend):
         self.dtypes = module_dtypes(xp) if dtypes is None else dict(dtypes)
         self.devices = None if isinstance(devices, int) else list(devices)
         self.strided, self.views, self.mutable, self.out = strided, views, mutable, out
-        self.array_type = type(xp.empty((0,)))
+        self.array_type = getattr(xp, "ndarray", None) or type(xp.empty((0,)))
         self._device_count = devices if self.devices is None else len(self.devices)
         self._names = {dtype: key for key, dtype in self.dtypes.items()}
         self._functions = {}
         for entry, rule in POINTWISE.items():
-            self._bind(entry, *rule.split())
+            accepts, *names = rule.split()
+            function = next((getattr(xp, name) for name in names if hasattr(xp, name)), None)
+            if function is not None:
+                self.bind(entry, accepts, function)
+        for entry in ON_HOST:
+            self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
+        if not hasattr(xp, "take_along_axis"):
+            self.gather = None      # the front end has a default
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r} over {self.xp.__name__}>"
 
     # -- pointwise entries
-    def _bind(self, entry, accepts, *names):
-        """Give this backend a pointwise entry, unless its class has one already or the module lacks the function."""
-        function = next((getattr(self.xp, name) for name in names if hasattr(self.xp, name)), None)
-        if function is None:
-            return
+    def bind(self, entry, accepts, function):
+        """Make a function of arrays the pointwise entry of that name, unless the class has one; see POINTWISE for `accepts`."""
         self._functions[entry] = function, accepts
         if hasattr(type(self), entry):
             return
@@ -101,18 +107,21 @@ class ArrayModuleBackend(Backend):
         setattr(self, entry, call)
 
     def _pointwise(self, entry, arrays, out=None):
+        """Call the bound function in the dtype that suits it, with integers and refusals as PyTorch has them."""
         function, accepts = self._functions[entry]
         name = self.dtype_name(arrays[0])
         category = CATEGORY[name]
         if category not in accepts.lower():
             raise TypeError(f"{entry} isn't defined for {name}")
+        if entry == "signbit" and category == "i":
+            return self.xp.asarray(arrays[0] < 0)
         if category == "i" and entry in UNCHANGED_INTEGERS:
             return self._written(self.copy(arrays[0]), out)
         if category == "i" and entry in DIVIDES_INTEGERS:
             self._check_divisor(arrays[1])
         lifted = self._lifted(name, "B" in accepts)
         with np.errstate(all="ignore"):
-            if lifted is None and out is not None:
+            if lifted is None and out is not None and entry not in ON_HOST:
                 return function(*arrays, out=out)
             result = self._lift(function, lifted, arrays)
         return self._written(result, out)
@@ -140,6 +149,13 @@ class ArrayModuleBackend(Backend):
     def _check_divisor(self, divisor):
         if bool(self.xp.any(divisor == 0)):
             raise ZeroDivisionError("integer division or modulo by zero")
+
+    def sign(self, a):
+        """-1, 0 or 1; a / |a| for complex numbers (modules disagree about these)."""
+        if CATEGORY[self.dtype_name(a)] != "c":
+            return self._lift(self.xp.sign, self._lifted(self.dtype_name(a)), (a,))
+        size = self.xp.abs(a)
+        return self.where(size == 0, a, a / self.cast(self.where(size == 0, self.xp.ones_like(size), size), a.dtype))
 
     def pow(self, base, exponent):
         """base ** exponent; integers to a negative power are what truncation makes of them: 0 but for bases 1 and -1."""
@@ -181,6 +197,13 @@ class ArrayModuleBackend(Backend):
 
     def where(self, condition, a, b):
         return self.xp.asarray(self.xp.where(condition, a, b))
+
+    def on_host(self, function):
+        """A function of NumPy arrays as one of this backend's arrays, with results of the first one's dtype."""
+        def call(*arrays):
+            result = function(*[self.to_numpy(a) for a in arrays])
+            return self.from_numpy(result.astype(self.to_numpy(arrays[0]).dtype), self.index_of(arrays[0]))
+        return call
 
     # -- devices and creation
     def device_count(self):
@@ -285,6 +308,7 @@ class ArrayModuleBackend(Backend):
         return array.__array_interface__["data"][0]
 
     def cat(self, arrays, dim):
+        arrays = [a for a in arrays if tuple(a.shape) != (0,)] or arrays[:1]      # early PyTorch's empty tensors fit anything
         return (getattr(self.xp, "concat", None) or self.xp.concatenate)(arrays, axis=dim)
 
     def flip(self, a, dims):
@@ -333,8 +357,16 @@ class ArrayModuleBackend(Backend):
         return result if self.dtype_name(result) == "int64" else self.cast(result, self.dtypes["int64"])
 
     def cumsum(self, a, dim):
-        function = getattr(self.xp, "cumulative_sum", None) or self.xp.cumsum
-        return self._lift(lambda x: function(x, axis=dim, dtype=x.dtype), self._lifted(self.dtype_name(a)), (a,))
+        return self._scan(getattr(self.xp, "cumulative_sum", None) or self.xp.cumsum, a, dim)
+
+    def cumprod(self, a, dim):
+        return self._scan(getattr(self.xp, "cumulative_prod", None) or self.xp.cumprod, a, dim)
+
+    def _scan(self, function, a, dim):
+        if not a.shape:
+            return self.copy(a)
+        with np.errstate(all="ignore"):
+            return self._lift(lambda x: function(x, axis=dim, dtype=x.dtype), self._lifted(self.dtype_name(a)), (a,))
 
     # -- products
     def matmul(self, a, b):
@@ -354,19 +386,103 @@ class ArrayModuleBackend(Backend):
             raise IndexError(f"index {worst} is out of bounds for dimension {dim} with size {size}")
         return self.xp.where(index < 0, index + size, index)
 
+    def gather(self, a, dim, index):
+        if not index.shape:
+            return self.xp.reshape(self.gather(a, dim, self.xp.reshape(index, (1,))), ())
+        a = self.xp.reshape(a, a.shape or (1,))
+        index = self._checked_index(index, dim, a.shape[dim])
+        reached = tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))
+        return self.xp.take_along_axis(a[reached], index, axis=dim)
+
+    def index_get(self, a, indices):
+        """a[indices] with NumPy's advanced indexing (None: a whole dim): the indexed dims become one, of which slices are taken."""
+        xp = self.xp
+        dims = [d for d, index in enumerate(indices) if index is not None]
+        if not dims:
+            return self.copy(a)
+        rest = [d for d in range(len(a.shape)) if d not in dims]
+        shape, place = self._joint_index(a.shape, dims, indices)
+        merged = xp.reshape(self._permuted(a, dims + rest), (-1 if 0 not in a.shape else math.prod(a.shape[d] for d in dims),
+                                                             *[a.shape[d] for d in rest]))
+        result = xp.reshape(xp.take(merged, xp.reshape(place, (-1,)), axis=0), (*shape, *[a.shape[d] for d in rest]))
+        if dims != list(range(dims[0], dims[-1] + 1)):
+            return result                            # not adjacent: their dims come first
+        front, order = len(shape), list(range(len(result.shape)))
+        return self.copy(self._permuted(result, order[front:front + dims[0]] + order[:front] + order[front + dims[0]:]))
+
+    def _joint_index(self, shape, dims, indices):
+        """The broadcast shape of the indices of several dims, and their position in these dims taken as one."""
+        place = None
+        for d in dims:
+            index = self._checked_index(indices[d], d, shape[d])
+            place = index if place is None else place * shape[d] + index
+        return tuple(place.shape), place
+
+    def _permuted(self, a, order):
+        return (getattr(self.xp, "permute_dims", None) or self.xp.transpose)(a, tuple(order))
+
+    def index_put_(self, a, indices, values, accumulate):
+        """Put values at indices (as for `index_get`) into `a` itself where arrays can be written, else into a copy."""
+        for d, index in enumerate(indices):
+            if index is not None:
+                self._checked_index(index, d, a.shape[d])
+        if not self.mutable:
+            host = [None if i is None else self.to_numpy(i) for i in indices]
+            return self.from_numpy(_put(np, np.array(self.to_numpy(a)), host, self.to_numpy(values), accumulate), self.index_of(a))
+        if accumulate and self._accumulator(self.dtype_name(a)) is not None:
+            exact = self.dtypes[self._accumulator(self.dtype_name(a))]
+            return self.copy_(a, _put(self.xp, self.cast(a, exact), indices, self.cast(values, exact), True))
+        return _put(self.xp, a, indices, values, accumulate)
+
+    def nonzero(self, a):
+        if not a.shape:
+            return self.nonzero(self.xp.reshape(a, (1,)))[:, :0]
+        return self.xp.stack([self.cast(i, self.dtypes["int64"]) for i in self.xp.nonzero(self._truth(a))], axis=1)
+
+    def sort(self, a, dim, descending, stable):
+        """Values and their old places; NaN counts as the largest."""
+        xp = self.xp
+        if not a.shape:
+            return self.copy(a), self.full((), 0, self.dtypes["int64"], self.index_of(a))
+        key = self.cast(a, self.dtypes[self._lifted(self.dtype_name(a)) or self.dtype_name(a)])
+        order = self.stable_order(xp.flip(key, axis=dim) if descending else key, dim)
+        if descending:      # sorted backwards from behind, so that equals keep their order
+            order = xp.flip(a.shape[dim] - 1 - order, axis=dim)
+        return xp.take_along_axis(a, order, axis=dim), order
+
+    def stable_order(self, a, dim):
+        """int64 places that sort `a` along dim, equals in their old order."""
+        return self.xp.argsort(a, axis=dim, stable=True)
+
     def scatter_add(self, a, dim, index, src):
-        """a plus src[i] at the places index[i] along dim. The array API has nothing of the kind: it goes through NumPy."""
+        """`a` plus src[i] at the places index[i] along dim."""
         index = self._checked_index(index, dim, a.shape[dim] if a.shape else 1)
-        exact = "float32" if self.dtype_name(a) in HALF else self.dtype_name(a)
-        add_at = lambda x, s: self.from_numpy(
-            _scatter_add(self.to_numpy(x), dim, self.to_numpy(index), self.to_numpy(s)), self.index_of(a))
-        return self._lift(add_at, exact if exact != self.dtype_name(a) else None, (a, src))
+        add = self._add_at if hasattr(getattr(self.xp, "add", None), "at") else self._add_at_by_numpy
+        return self._lift(lambda x, s: add(x, dim, index, s), self._accumulator(self.dtype_name(a)), (a, src))
+
+    def _accumulator(self, name):
+        """The dtype in which scatter_add adds, None for its own."""
+        return "float32" if name in HALF else None
+
+    def _add_at(self, a, dim, index, src):
+        result, reached = self.xp.reshape(self.copy(a), a.shape or (1,)), index.shape or (1,)
+        places = [self.xp.reshape(self.arange_like(n, a), [-1 if d == e else 1 for e in range(len(reached))])
+                  for d, n in enumerate(reached)]
+        places[dim] = self.xp.reshape(index, reached)
+        source = self.xp.reshape(src, src.shape or (1,))[tuple(slice(n) for n in reached)]
+        self.xp.add.at(result, tuple(places), source)
+        return self.xp.reshape(result, a.shape)
+
+    def _add_at_by_numpy(self, a, dim, index, src):
+        """The array API has nothing of the kind."""
+        host = ArrayModuleBackend("host", np, strided=True)
+        return self.from_numpy(host._add_at(self.to_numpy(a), dim, self.to_numpy(index), self.to_numpy(src)), self.index_of(a))
 
 
-def _scatter_add(a, dim, index, src):
-    result = np.array(a, ndmin=1, order="C")
-    index = np.atleast_1d(index)
-    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    places[dim] = index
-    np.add.at(result, tuple(places), np.atleast_1d(src)[tuple(slice(n) for n in index.shape)])
-    return result.reshape(np.shape(a))
+def _put(xp, a, indices, values, accumulate):
+    place = tuple(slice(None) if index is None else index for index in indices)
+    if accumulate:
+        xp.add.at(a, place, values)
+    else:
+        a[place] = values
+    return a

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..core import host_math
 from ..core.protocol import MANDATORY
 from ..core.registry import missing_primitives
 from .subject import ALL, COMPLEXES, FLOATS, INTEGERS, numpy_dtype, wide
@@ -175,10 +176,6 @@ def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def _erf(x):
-    return np.vectorize(lambda v: math.erf(float(v)), otypes=[x.dtype])(x)
-
-
 def _sign(x):
     return np.where(x == 0, x, np.sign(x))       # keeps the sign of a zero out of the question
 
@@ -194,12 +191,13 @@ UNARY = {
     "log2": (np.log2, F, 4), "log10": (np.log10, F, 4), "log1p": (np.log1p, F, 4), "sin": (np.sin, FC, 4), "cos": (np.cos, FC, 4),
     "tan": (np.tan, F, 4), "asin": (np.arcsin, F, 4), "acos": (np.arccos, F, 4), "atan": (np.arctan, F, 4),
     "sinh": (np.sinh, FC, 4), "cosh": (np.cosh, FC, 4), "tanh": (np.tanh, FC, 4), "asinh": (np.arcsinh, F, 4),
-    "acosh": (np.arccosh, F, 4), "atanh": (np.arctanh, F, 4), "sigmoid": (_sigmoid, F, 4), "erf": (_erf, F, 8),
-    "erfc": (lambda x: 1 - _erf(x), ("float32",), 64), "floor": (np.floor, IF, 0), "ceil": (np.ceil, IF, 0),
+    "acosh": (np.arccosh, F, 4), "atanh": (np.arctanh, F, 4), "sigmoid": (_sigmoid, F, 4), "erf": (host_math.erf, F, 8),
+    "erfc": (host_math.erfc, F, 16), "floor": (np.floor, IF, 0), "ceil": (np.ceil, IF, 0),
     "trunc": (np.trunc, IF, 0), "round": (_half_even, IF, 0), "relu": (lambda x: np.where(x <= 0, 0, x), F, 0),
     "silu": (lambda x: x * _sigmoid(x), ("float32", "float64"), 8), "bitwise_not": (np.invert, B + I, 0),
     "logical_not": (np.logical_not, ALL, 0), "isnan": (np.isnan, IFC, 0), "isinf": (np.isinf, IFC, 0), "isfinite": (np.isfinite, IFC, 0),
-    "signbit": (np.signbit, F, 0), "conj": (np.conj, FC, 0), "real": (np.real, COMPLEXES, 0), "imag": (np.imag, COMPLEXES, 0),
+    "signbit": (np.signbit, IF, 0), "lgamma": (host_math.lgamma, ("float32", "float64"), 16),
+    "digamma": (host_math.digamma, ("float32", "float64"), 16), "erfinv": (host_math.erfinv, ("float32", "float64"), 16), "conj": (np.conj, FC, 0), "real": (np.real, COMPLEXES, 0), "imag": (np.imag, COMPLEXES, 0),
 }
 SIGNLESS_ZERO = {"relu", "silu", "maximum", "minimum", "fmax", "fmin", "remainder", "floor_divide", "sign"}
 GIVES_BOOL = {"logical_not", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or", "logical_xor",

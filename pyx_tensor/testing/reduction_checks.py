@@ -83,14 +83,17 @@ def check_position(subject, entry):
 enter(("argmax", "argmin"), check_position)
 
 
-@check
-def check_cumsum(subject):
+def check_scan(subject, entry):
+    function = getattr(np, entry)
     for dtype in subject.dtypes(NUMBERS):
-        for shape, dim in (((5,), 0), ((3, 4), 0), ((3, 4), 1), ((0, 2), 0)):
+        for shape, dim in (((), 0), ((5,), 0), ((3, 4), 0), ((3, 4), 1), ((0, 2), 0)):
             values = values_of(dtype, shape)
-            expected = np.cumsum(wide(values), axis=dim, dtype=wide(values).dtype)
-            subject.check(subject.call("cumsum", subject.array(values), dim), expected, dtype=dtype, ulps=tolerance(dtype, 64),
-                          what=f"cumsum of {dtype} {shape}")
+            expected = function(wide(values), axis=dim, dtype=wide(values).dtype).reshape(shape)
+            subject.check(subject.call(entry, subject.array(values), dim), expected, dtype=dtype, ulps=tolerance(dtype, 64),
+                          what=f"{entry} of {dtype} {shape}")
+
+
+enter(("cumsum", "cumprod"), check_scan)
 
 
 @check
@@ -184,6 +187,51 @@ def check_scatter(subject):
         subject.check(result, expected, dtype=dtype, what=f"scatter of {dtype}")
 
 
+# Indices by dim, None for a whole one; the last has no adjacent dims.
+ADVANCED = (([[0, 2, -1]],), ([None, [[3, 0], [1, 1]]]), ([[0, 1], [2, 2]]), ([[[0], [1]], [3, -4, 0]]), ([[0, 2], None, [1, 0]]))
+
+
+def advanced(values):
+    """(index as NumPy takes it, index arrays or None) for as many of ADVANCED as fit the shape."""
+    for indices in ADVANCED:
+        if len(indices) <= values.ndim:
+            arrays = [None if i is None else np.array(i, np.int64) for i in indices]
+            yield tuple(slice(None) if i is None else i for i in arrays), arrays
+
+
+@check
+def check_index_get(subject):
+    for dtype in subject.dtypes():
+        for shape in ((3, 4), (3, 4, 2)):
+            values = values_of(dtype, shape)
+            for place, arrays in advanced(values):
+                for layout, array in subject.layouts(values):
+                    result = subject.call("index_get", array, [None if i is None else subject.array(i) for i in arrays])
+                    subject.check(result, values[place], dtype=dtype, what=f"index_get of {dtype} {shape} at {arrays}, {layout}")
+    array = subject.array(np.zeros((3, 4)), "float32")
+    assert refused(subject.backend.index_get, array, [None, subject.array([4], "int64")]), "index_get must refuse an index outside"
+
+
+@check
+def check_index_put_(subject):
+    subject.require(hasattr(subject.backend, "index_put_"), "the backend leaves this operation to its default")
+    for dtype in subject.dtypes(NUMBERS):
+        for place, arrays in advanced(values_of(dtype, (3, 4, 2))):
+            for accumulate in (False, True):
+                values = values_of(dtype, (3, 4, 2))
+                array, new = subject.array(values), values_of(dtype, (1,))[0] + values.dtype.type(1)
+                index = [None if i is None else subject.array(i) for i in arrays]
+                result = subject.backend.index_put_(array, index, subject.array(new), accumulate)
+                expected = wide(values).copy()
+                if accumulate:
+                    np.add.at(expected, place, wide(new))
+                else:
+                    expected[place] = wide(new)
+                what = f"index_put_ of {dtype} at {arrays}, accumulate={accumulate}"
+                subject.check(result, expected, dtype=dtype, ulps=tolerance(dtype, 8), what=what)
+                subject.check(array, expected if subject.backend.mutable else values, dtype=dtype, ulps=tolerance(dtype, 8), what=what)
+
+
 @check
 def check_nonzero(subject):
     for dtype in subject.dtypes():
@@ -196,9 +244,13 @@ def check_nonzero(subject):
 def check_sort(subject):
     for dtype in subject.dtypes((*INTEGERS, *FLOATS)):
         values = values_of(dtype, (4, 30))
-        for dim in (0, 1):
-            order = np.argsort(values.astype(np.float64), axis=dim, stable=True)
-            result = subject.call("sort", subject.array(values), dim, False, True)
+        if dtype in FLOATS:
+            values[1, 3] = values[2, 5] = np.nan
+        for dim, descending in ((0, False), (1, False), (0, True), (1, True)):
+            key = values.astype(np.float64)
+            key = np.where(np.isnan(key), np.inf, key)      # NaN counts as the largest
+            order = np.argsort(-key if descending else key, axis=dim, stable=True)
+            result = subject.call("sort", subject.array(values), dim, descending, True)
             subject.check(result[0], np.take_along_axis(values, order, dim), dtype=dtype, what=f"sort of {dtype}")
             subject.check(result[1], order, dtype="int64", what=f"order of {dtype}")
 
