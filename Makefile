@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := test
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 # The first Python of 3.10 or later that can make environments and has the headers to compile against.
 USABLE := import ensurepip, os, sys, sysconfig; \
