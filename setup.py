@@ -9,8 +9,8 @@ The generated C lies under ``build/cython``. Both ``setup.py build_ext --inplace
 install without build isolation recompile only what changed.
 """
 import os
-import platform
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -23,13 +23,15 @@ from setuptools.errors import CompileError, LinkError
 ROOTS = {"pyx_tensor": Path("pyx_tensor"), **{p.name: p for p in sorted(Path("backends").glob("pyx_tensor_*"))}}
 CPU = "pyx_tensor_cpu"
 JOBS = os.cpu_count() or 1
-X86_64 = platform.machine().lower() in ("x86_64", "amd64")
+X86_64 = sysconfig.get_platform().endswith(("x86_64", "amd64"))  # of the target, which may not be this machine's
 MSVC = sys.platform == "win32"
-LEVELS = {  # folder: compiler flags; a level of x86-64 means nothing on another architecture
-    "baseline": [] if MSVC or not X86_64 else ["-march=x86-64-v2"],
-    "v3": ["/arch:AVX2"] if MSVC else ["-march=x86-64-v3"],
-    "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
-}
+LEVELS = {"baseline": []}  # CPU level, the name of its folder: compiler flags
+if X86_64:
+    LEVELS = {
+        "baseline": [] if MSVC else ["-march=x86-64-v2"],
+        "v3": ["/arch:AVX2"] if MSVC else ["-march=x86-64-v3"],
+        "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+    }
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
@@ -52,7 +54,7 @@ def extensions():
     found = []
     for package, root in ROOTS.items():
         for source in sorted(root.rglob("*.pyx")):
-            if source.parent.name in ("v3", "v4") and not X86_64:
+            if source.parent.name in ("v3", "v4") and source.parent.name not in LEVELS:
                 continue
             parts = source.relative_to(root).with_suffix("").parts
             found.append(extension(".".join((package, *parts)), source, headers))
