@@ -35,10 +35,8 @@ if X86_64:
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
-DIRECTIVES = dict(
-    language_level=3, binding=True, boundscheck=False, wraparound=False, initializedcheck=False,
-    cdivision=True, embedsignature=False, freethreading_compatible=False,
-)
+DIRECTIVES = dict(language_level=3, binding=True, initializedcheck=False, cdivision=True)
+UNCHECKED = dict(DIRECTIVES, boundscheck=False, wraparound=False)  # kernels check their bounds once, before the loop
 
 
 def extension(name, source, headers):
@@ -77,14 +75,18 @@ class BuildExtensions(build_ext):
             self.build_lib, self.build_temp = "build/editable-lib", "build/editable-temp"
 
     def run(self):
-        if self.extensions:
-            translated = cythonize(
-                self.extensions, include_path=[".", "backends"], build_dir="build/cython", force=self.force,
-                nthreads=JOBS if JOBS > 1 else 0, compiler_directives=DIRECTIVES,
-            )
-            for ext, done in zip(self.extensions, translated):
-                ext.sources = done.sources
+        kernels = [ext for ext in self.extensions if ext.name.startswith(CPU)]
+        self.translate([ext for ext in self.extensions if ext not in kernels], DIRECTIVES)
+        self.translate(kernels, UNCHECKED)
         super().run()
+
+    def translate(self, modules, directives):
+        translated = cythonize(
+            modules, include_path=[".", "backends"], build_dir="build/cython", force=self.force,
+            nthreads=JOBS if JOBS > 1 else 0, compiler_directives=directives,
+        )
+        for ext, done in zip(modules, translated):
+            ext.sources = done.sources
 
     def accepts(self, flags, program="int main(void) { return 0; }\n"):
         """Whether the compiler builds and links a program with these flags."""
