@@ -11,7 +11,7 @@ import pyx_tensor as torch
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
-EPOCHS, BATCH = 40, 32
+EPOCHS, BATCH = 25, 32
 OUTPUT = Path("demo_output")
 SHADES = " .:-=+*#%@"
 
