@@ -2,6 +2,7 @@
 # make test    the tests; needs no GPU and no PyTorch
 # make oracle  the tests against PyTorch
 # make bench   times PyTorch and NumPy beside pyx_tensor
+# make docs    the pages of docs/ as HTML
 # make clean   forgets the environment and everything built
 #
 # Each sets up what it lacks: an environment in .venv, and an editable build in it, which is renewed when
@@ -20,7 +21,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 
 COMPILED := $(shell find pyx_tensor backends -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 
-.PHONY: demo test oracle bench clean python
+.PHONY: demo test oracle bench docs clean python
 
 demo: $(VENV)/demo
 	$(BIN)/python docs/examples/demo/polynomial.py
@@ -34,6 +35,9 @@ oracle: $(VENV)/oracle
 
 bench: $(VENV)/oracle
 	$(BIN)/python asv_benchmarks/ratios.py
+
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -q -b html docs docs/_build
 
 python:  # tells which Python is used
 	@echo $(PYTHON)
@@ -53,6 +57,7 @@ $(VENV)/tools: pyproject.toml
 $(VENV)/test: EXTRAS := test
 $(VENV)/demo: EXTRAS := demo
 $(VENV)/oracle: EXTRAS := test,demo,oracle
-$(VENV)/test $(VENV)/demo $(VENV)/oracle: $(VENV)/tools setup.py $(COMPILED)
+$(VENV)/docs: EXTRAS := docs
+$(VENV)/test $(VENV)/demo $(VENV)/oracle $(VENV)/docs: $(VENV)/tools setup.py $(COMPILED)
 	$(PIP) install --no-build-isolation --editable '.[$(EXTRAS)]'
 	touch $@

@@ -6,13 +6,9 @@ author = "the pyx_tensor developers"
 copyright = "2026, " + author
 release = version = importlib.metadata.version("pyx-tensor")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.intersphinx", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_generated/index*"]
+exclude_patterns = ["_build"]
 autosummary_generate = True
 autodoc_member_order = "bysource"
-intersphinx_mapping = {
-    "python": ("https://docs.python.org/3", None),
-    "numpy": ("https://numpy.org/doc/stable", None),
-}
 html_theme = "furo"
