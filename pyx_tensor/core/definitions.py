@@ -17,13 +17,13 @@ from collections import namedtuple
 from . import op as _op
 from .geometry import VIEW_KINDS
 from .record import namespace
-from .signature import Signature, T
+from .signature import Signature, Sizes, T
 
-PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4}
+PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 5}
 
 operations = {}      # name -> Op: the table
-functions = {}       # name -> the function that users call
-in_place = {}        # 'name_' -> its in-place form
+functions = {}       # public name -> the function that users call, in-place forms ('name_') among them
+methods = {}         # those that are methods of Tensor too
 
 
 def _camel(name):
@@ -50,48 +50,46 @@ def _call_shape(signature):
     return _op.general_function
 
 
-def _publish(operation, function, *, method, inplace, hidden):
+def _named(function, name, doc):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "pyx_tensor"
+    return function
+
+
+def _publish(operation, function, *, method, inplace, hidden, public):
+    """Enter an operation in the table, in `B`, and under its public names."""
     name = operation.name
     if name in operations:
         raise ValueError(f"operation {name!r} is defined already")
-    definition = operation.definition
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = definition.__doc__
-    function.__module__ = "pyx_tensor"
-    function.op = operation
     operations[name] = operation
-    functions[name] = function
-    setattr(namespace, name, function)
-    operation.is_method, operation.is_hidden = method, hidden
+    doc = operation.definition.__doc__
+    public = () if hidden else (name,) if public is None else public
+    forms = [("", _named(function, public[0] if public else name, doc))]
+    function.op = operation
     if inplace:
         written = _op.in_place_function(operation)
-        written.__name__ = written.__qualname__ = name + "_"
-        written.__doc__ = f"In-place form of `{name}`."
-        written.__module__ = "pyx_tensor"
-        in_place[name + "_"] = written
-        setattr(namespace, name + "_", written)
+        forms.append(("_", _named(written, forms[0][1].__name__ + "_", f"In-place form of `{forms[0][1].__name__}`.\n\n{doc or ''}")))
+    for suffix, form in forms:
+        setattr(namespace, name + suffix, form)
+        for alias in public:
+            functions[alias + suffix] = form
+            if method:
+                methods[alias + suffix] = form
     return function
 
 
 def _define(function, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-            inplace=False, method=True, hidden=False, grad_name=None):
+            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None):
     signature = Signature(function)
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
         raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
-    operation = Operation(
+    operation = _op.Op(
         signature, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(signature.name, outputs) if returns else None,
-        differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name))
-    return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden)
-
-
-class Operation(_op.Op):
-    """An Op with room for notes."""
-
-
-class ViewOperation(_op.ViewOp):
-    """A ViewOp with room for notes."""
+        differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
+    return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden, public=public)
 
 
 def op(**options):
@@ -100,11 +98,13 @@ def op(**options):
     Args:
         vjp: {parameter or tuple of parameters: function(B, ...)}; without one the operation is composite, and the body is
             what autograd sees.
-        promote: None, 'common', 'float', 'sum' or 'float_only': how the operands' dtypes give the compute dtype.
+        promote: None, 'common', 'float', 'sum', 'float_only' or 'same': how the operands' dtypes give the compute dtype.
         result: 'same' where a kernel's result has the compute dtype.
         returns: names of several outputs. nondiff: those without a gradient. aux: names of hidden outputs behind them.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
-        hidden: it isn't part of the public namespace.
+        hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
+        explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
+        alpha: the second operand can be scaled by a keyword `alpha`.
     """
     return lambda function: _define(function, primitive=False, **options)
 
@@ -114,12 +114,13 @@ def primitive(**options):
     return lambda function: _define(function, primitive=True, **options)
 
 
-def view(kind, vjp, *, hidden=False, grad_name=None):
+def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None):
     """An operation that gives a view; `kind` names its rule in core/geometry.pyx."""
     def decorate(function):
         signature = Signature(function)
-        operation = ViewOperation(signature, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
-                                  returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name))
+        operation = _op.ViewOp(signature, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
+                                  returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name), alpha=False, explain=None)
         operation.set_kind(VIEW_KINDS[kind])
-        return _publish(operation, _op.general_function(operation), method=True, inplace=False, hidden=hidden)
+        shape = _op.sizes_function if signature.kinds == (T, Sizes) else _op.general_function
+        return _publish(operation, shape(operation), method=True, inplace=inplace, hidden=hidden, public=public)
     return decorate

@@ -89,6 +89,10 @@ cdef class Node:
             self.retained = {}
         self.retained[nr] = slot
 
+    def retains(self, int nr):
+        """True where the gradient of output `nr` is kept."""
+        return self.retained is not None and nr in self.retained
+
     def __call__(self, *grads):
         results = self.apply(list(grads))
         return results[0] if len(results) == 1 else tuple(results)

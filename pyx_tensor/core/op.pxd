@@ -10,6 +10,7 @@ cdef enum Promote:                    # how the tensors' dtypes give the compute
     FLOAT = 2                         # the same, integers and bool to the default floating type
     SUM = 3                           # integers and bool to int64
     FLOAT_ONLY = 4                    # integers and bool are refused
+    SAME = 5                          # dtypes that differ are refused
 
 cdef class Op(Slot):
     cdef readonly str name
@@ -21,8 +22,11 @@ cdef class Op(Slot):
     cdef readonly str result          # 'same' as the compute dtype, or what else the entry gives
     cdef readonly Gradient gradient   # None: composite, or without a gradient
     cdef readonly object returns      # namedtuple class of several outputs, or None
+    cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
     cdef readonly int n_aux
+    cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
+    cdef bint plain_positional         # positional arguments are the parameters, one to one
     cdef int kinds[MAX_PARAMS]
     cdef list table                   # per backend: entry or None
     cdef list takes_out               # per backend: does the entry take `out`
@@ -46,6 +50,7 @@ cdef class Op(Slot):
     cdef object run_into(self, list args, TensorBase target, bint inplace)
     cdef object finish(self, object raw, Device device, list args, bint record)
     cdef DType compute_dtype(self, list args)
+    cdef DType check_same(self, list args)
     cdef DType adjust(self, DType dtype)
     cdef Device common_device(self, list args)
     cdef int normalise(self, list args) except -1

@@ -13,7 +13,7 @@ import numpy as np
 from .device cimport Device, as_device, default_device
 from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
 from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
-from .geometry cimport Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
+from .geometry cimport VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
 from .mode cimport INFERENCE, NO_GRAD, get_mode
 from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
@@ -146,7 +146,7 @@ cdef class Op(Slot):
     """An operation of the table."""
 
     def __init__(self, signature, *, bint primitive, dict vjp, tuple aux, bint nograd, Promote promote, str result,
-                 returns, tuple differentiable, str grad_name):
+                 returns, tuple differentiable, str grad_name, bint alpha, explain):
         cdef int i
         self.name = signature.name
         self.signature = signature
@@ -156,8 +156,11 @@ cdef class Op(Slot):
         self.promote = promote
         self.result = result
         self.returns = returns
+        self.takes_alpha = alpha
+        self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
+        self.plain_positional = signature.n_positional == self.n_params and signature.sizes_at < 0
         for i in range(self.n_params):
             self.kinds[i] = signature.kinds[i]
         if vjp:
@@ -205,7 +208,7 @@ cdef class Op(Slot):
         cdef unsigned int mode = get_mode()
         if is_plain(a) and not mode & ~NO_GRAD:
             t = <TensorBase>a
-            if self.promote < FLOAT or t.dtype.category >= FLOATING:
+            if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or not t.needs_grad() or self.nograd:
@@ -221,14 +224,14 @@ cdef class Op(Slot):
             t = <TensorBase>a
             if is_plain(b):
                 u = <TensorBase>b
-                if t.dtype is u.dtype and t.device is u.device and (self.promote < FLOAT or t.dtype.category >= FLOATING):
+                if t.dtype is u.dtype and t.device is u.device and (self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING):
                     entry = self.entry(t.device)
                     if entry is not None:
                         if mode & NO_GRAD or self.nograd or not (t.needs_grad() or u.needs_grad()):
                             return wrap_array(self.guarded(entry, t, u), t.device)
                         if self.gradient is not None:
                             return self.recorded(wrap_array(self.guarded(entry, t, u), t.device), [a, b])
-            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE:
+            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME:
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
@@ -261,7 +264,7 @@ cdef class Op(Slot):
 
     cdef object explained(self, object error, list args):
         """PyTorch's error for what an entry refused."""
-        message = shapes_message(self.name, args)
+        message = self.explain(*args) if self.explain is not None else shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
         if isinstance(error, TypeError):
@@ -273,13 +276,19 @@ cdef class Op(Slot):
     # -- the general path
     def __call__(self, *args, **kwargs):
         """Call with PyTorch's arguments; `out=` gives the tensor(s) to write to."""
+        if not kwargs and len(args) == self.n_params and self.plain_positional:
+            return self.run(list(args))
         out = kwargs.pop("out", None) if kwargs else None
         bound = self.signature.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)
 
     def in_place(self, *args, **kwargs):
         """The form that writes its result to its first argument."""
-        return self.run_inplace(self.signature.bind(args, kwargs), False)
+        alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
+        bound = self.signature.bind(args, kwargs)
+        if alpha is not None:
+            bound[1] = scaled(bound[0], bound[1], alpha)
+        return self.run_inplace(bound, False)
 
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
@@ -367,7 +376,7 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.promote != NONE):
+                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -432,12 +441,26 @@ cdef class Op(Slot):
                                f"dtype. Got: {T_name(dtype)}")
         return dtype
 
+    cdef DType check_same(self, list args):
+        """RuntimeError where the tensors' dtypes differ."""
+        cdef DType first = None
+        cdef int i
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and isinstance(args[i], TensorBase):
+                if first is None:
+                    first = (<TensorBase>args[i]).dtype
+                elif (<TensorBase>args[i]).dtype is not first:
+                    raise RuntimeError(f"{self.name}(): expected operands to have the same dtype, but got: {first} != {args[i].dtype}")
+        return None
+
     cdef DType compute_dtype(self, list args):
         """The dtype that all tensors of kind T are cast to (None: each keeps its own)."""
         cdef Promotion promotion
         cdef int i, kind
         if self.promote == NONE:
             return None
+        if self.promote == SAME:
+            return self.check_same(args)
         promotion = Promotion.__new__(Promotion)
         for i in range(self.n_params):
             kind = self.kinds[i]
@@ -715,6 +738,8 @@ cdef class ViewOp(Op):
                 return result
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
+        if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):
+            return B._view_dtype(args[0], args[1][0])
         return self.view(<TensorBase>args[0], tuple(args[1:]), PLAIN_VIEW)
 
     cdef object view(self, TensorBase t, tuple args, int origin):
@@ -764,14 +789,37 @@ def unary_function(Op op not None):
 
 
 def binary_function(Op op not None):
+    if op.takes_alpha:
+        return scaling_function(op)
+
     def call(input, other, *, out=None):
         if out is not None:
             return op.run_out([input, other], out)
         result = op.call2(input, other)
-        if result is NotImplemented:
-            return op.run([input, other])      # raises, with the argument's name
-        return result
+        return op.run([input, other]) if result is NotImplemented else result      # raises, with the argument's name
     return call
+
+
+def scaling_function(Op op):
+    """A binary function with `alpha`, which scales the second operand."""
+    def call(input, other, *, alpha=None, out=None):
+        if alpha is not None:
+            other = scaled(input, other, alpha)
+        if out is not None:
+            return op.run_out([input, other], out)
+        result = op.call2(input, other)
+        return op.run([input, other]) if result is NotImplemented else result
+    return call
+
+
+cdef object scaled(object input, object other, object alpha):
+    """alpha * other, refused where that would make integers floats."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    if isinstance(alpha, float) and not any([isinstance(x, TensorBase) and (<TensorBase>x).dtype.category >= FLOATING or isinstance(x, float)
+                                             for x in (input, other)]):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
 
 
 def reduction_function(Op op not None):
@@ -788,6 +836,19 @@ def reduction_function(Op op not None):
         else:
             args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
         return op.run(args) if out is None else op.run_out(args, out)
+    return call
+
+
+def sizes_function(ViewOp op not None):
+    """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
+    def call(input, *sizes, **kwargs):
+        if kwargs or not sizes or not is_plain(input):
+            return op(input, *sizes, **kwargs)
+        if len(sizes) == 1 and not isinstance(sizes[0], int):
+            sizes = sizes[0]
+            if isinstance(sizes, DType):
+                return op(input, sizes)
+        return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
     return call
 
 

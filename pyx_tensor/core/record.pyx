@@ -20,6 +20,7 @@ cdef enum Source:
     OUTPUT
     PARAM
     SHAPE
+    GEOMETRY
     NEEDS
     AUX
 
@@ -184,7 +185,7 @@ cdef class Rule:
             self.source[i], self.index[i] = self.meaning(source, names, aux)
             if self.source[i] == OUTPUT:
                 gradient.saves_output = True
-            elif self.source[i] == SHAPE:
+            elif self.source[i] == SHAPE or self.source[i] == GEOMETRY:
                 gradient.needs_shapes = True
 
     @staticmethod
@@ -195,9 +196,11 @@ cdef class Rule:
             return AUX, aux.index(source)
         if source.endswith("_shape") and source[:-6] in names:
             return SHAPE, names.index(source[:-6])
+        if source.endswith("_geometry") and source[:-9] in names:
+            return GEOMETRY, names.index(source[:-9])
         fixed = {"g": GRAD, "y": OUTPUT, "needs": NEEDS}
         if source not in fixed:
-            raise TypeError(f"a vjp's parameter names g, y, needs, an argument, ARGUMENT_shape or a hidden output, not {source!r}")
+            raise TypeError(f"a vjp's parameter names g, y, needs, an argument, ARGUMENT_shape, ARGUMENT_geometry or a hidden output, not {source!r}")
         return fixed[source], 0
 
 
@@ -249,6 +252,8 @@ cdef class Gradient:
                         node.saved[i] = save_argument(args[i], overwritten)
                     elif rule.source[k] == SHAPE:
                         node.shapes[i] = shape_of(args[i])
+                    elif rule.source[k] == GEOMETRY:
+                        node.shapes[i] = (shape_of(args[i]), args[i].stride(), args[i].storage_offset())
         node.sequence = next_sequence()
         if get_mode() & ANOMALY:
             node.trace = _trace()
@@ -395,7 +400,7 @@ cdef class OpNode(Node):
                 elif rule.source[k] == OUTPUT:
                     args.append(tuple([self.resolve(o) for o in self.output]) if type(self.output) is tuple
                                 else self.resolve(self.output))
-                elif rule.source[k] == SHAPE:
+                elif rule.source[k] == SHAPE or rule.source[k] == GEOMETRY:
                     args.append(self.shapes[i])
                 elif rule.source[k] == AUX:
                     args.append(self.resolve(self.aux[i]))

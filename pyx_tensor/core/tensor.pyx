@@ -17,6 +17,7 @@ from .graph cimport AccumulateGrad, GradSlot, Node
 from .slot cimport Slot
 
 from .dtype import by_name
+from .memory_format import contiguous_format
 from .size import Size
 
 cnp.import_array()
@@ -335,7 +336,7 @@ cdef class TensorBase:
     def is_contiguous(self, memory_format=None):
         """True where the elements lie in row-major order without gaps."""
         cdef Geometry g
-        if memory_format is not None and str(memory_format) != "torch.contiguous_format":
+        if memory_format not in (None, contiguous_format):
             raise NotImplementedError(f"is_contiguous: memory_format {memory_format} isn't supported")
         load_geometry(self, &g)
         return geometry.is_contiguous(&g)
@@ -453,6 +454,11 @@ cdef class TensorBase:
         """The node of the function that produced this tensor, None for a leaf."""
         return self.node if has_node(self) else None
 
+    def _leave_graph(self):
+        self.node = None
+        self.nr = 0
+        self.requires = False
+
     @property
     def output_nr(self):
         return self.nr
@@ -513,6 +519,41 @@ cdef class TensorBase:
 
     def _detached(self):
         return detached(self)
+
+    # -- copies outside of the graph
+    def _copied(self, bint preserve):
+        """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
+        if preserve and type(self.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
+            order = dense_order(self)
+            if order is not None:
+                copied = self.device._backend.copy(self.array.transpose(order))
+                back = sorted(range(len(order)), key=order.__getitem__)
+                return new_tensor(copied.transpose(back), self.dtype, self.device)
+        return new_tensor(self.device._backend.copy(self.array), self.dtype, self.device)
+
+    def _converted(self, DType dtype, Device device):
+        """The values as another dtype and/or on another device (None: as here)."""
+        cdef Device target = self.device
+        if device is not None:
+            device.resolve()
+            target = device.canonical
+        array = self.array
+        if dtype is not None and dtype is not self.dtype:
+            array = self.device._backend.cast(array, self.device._backend.dtypes[dtype.name])
+        if target is not self.device:
+            array = target._backend.from_numpy(self.device._backend.to_numpy(array).copy(), target.ordinal)
+        return new_tensor(array, dtype or self.dtype, target)
+
+    def _is_on(self, Device device not None):
+        device.resolve()
+        return device.canonical is self.device
+
+    def _can_view(self, sizes):
+        """True where `view(sizes)` needs no copy."""
+        cdef Geometry g, wanted
+        load_geometry(self, &g)
+        geometry.infer_size(&wanted, sizes, geometry.numel(&g))
+        return geometry.reshape_strides(&g, &wanted)
 
     # -- operators
     def __add__(self, other): return _add.call2(self, other)
@@ -578,6 +619,20 @@ cdef class TensorBase:
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]
+
+
+cdef tuple dense_order(TensorBase t):
+    """The dims from the longest stride to the shortest, where the elements fill their memory; else None."""
+    cdef Geometry g
+    cdef Py_ssize_t expected = 1
+    load_geometry(t, &g)
+    order = sorted(range(g.ndim), key=lambda d: (-g.strides[d], d))
+    for d in reversed(order):
+        if g.shape[d] != 1:
+            if g.strides[d] != expected:
+                return None
+            expected *= g.shape[d]
+    return tuple(order)
 
 
 cdef Py_ssize_t extent(cnp.ndarray array) noexcept:
