@@ -33,6 +33,8 @@ if X86_64:
         "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     }
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
+NO_CONTRACTION = [] if MSVC else ["-ffp-contract=off"]
+EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection")}  # random streams: the same bits anywhere
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 DIRECTIVES = dict(language_level=3, binding=True, initializedcheck=False, cdivision=True)
@@ -109,7 +111,8 @@ class BuildExtensions(build_ext):
         self.extensions = [ext for ext in self.extensions if level_of(ext) in levels]
         for ext in self.extensions:
             parallel = openmp if ext.name.startswith(CPU) else []
-            ext.extra_compile_args = COMMON + levels[level_of(ext)] + parallel
+            exact = NO_CONTRACTION if ext.name in EXACT else []
+            ext.extra_compile_args = COMMON + levels[level_of(ext)] + parallel + exact
             ext.extra_link_args = [] if MSVC else parallel
             if ext.name == f"{CPU}.build_info":
                 ext.define_macros.append(("PYX_TENSOR_FLAGS", '"%s"' % " ".join(ext.extra_compile_args)))

@@ -80,13 +80,15 @@ def _publish(operation, function, *, method, inplace, hidden, public):
 
 
 def _define(function, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None):
+            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None):
     signature = Signature(function)
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
         raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
+    if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
+        entry = signature.name
     operation = _op.Op(
-        signature, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
+        signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden, public=public)
@@ -103,6 +105,7 @@ def op(**options):
         returns: names of several outputs. nondiff: those without a gradient. aux: names of hidden outputs behind them.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
+        entry: the name of the backends' method, where it isn't the definition's; a composite operation has none unless named.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """
@@ -118,7 +121,7 @@ def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None)
     """An operation that gives a view; `kind` names its rule in core/geometry.pyx."""
     def decorate(function):
         signature = Signature(function)
-        operation = _op.ViewOp(signature, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
+        operation = _op.ViewOp(signature, entry=None, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
                                   returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name), alpha=False, explain=None)
         operation.set_kind(VIEW_KINDS[kind])
         shape = _op.sizes_function if signature.kinds == (T, Sizes) else _op.general_function

@@ -14,6 +14,7 @@ cdef enum Promote:                    # how the tensors' dtypes give the compute
 
 cdef class Op(Slot):
     cdef readonly str name
+    cdef readonly str entry_name      # of the backends' methods; None: no backend is asked
     cdef readonly object signature
     cdef readonly object definition   # the function below the decorator; the default, unless `primitive`
     cdef readonly bint primitive

@@ -145,10 +145,11 @@ cdef bint may_overlap(TensorBase a, TensorBase b):
 cdef class Op(Slot):
     """An operation of the table."""
 
-    def __init__(self, signature, *, bint primitive, dict vjp, tuple aux, bint nograd, Promote promote, str result,
+    def __init__(self, signature, *, str entry, bint primitive, dict vjp, tuple aux, bint nograd, Promote promote, str result,
                  returns, tuple differentiable, str grad_name, bint alpha, explain):
         cdef int i
         self.name = signature.name
+        self.entry_name = entry
         self.signature = signature
         self.definition = signature.function
         self.primitive = primitive
@@ -177,7 +178,7 @@ cdef class Op(Slot):
         while len(self.table) <= slot:
             self.table.append(None)
             self.takes_out.append(None)
-        entry = getattr(backend, self.name, None)
+        entry = getattr(backend, self.entry_name, None) if self.entry_name is not None else None
         self.table[slot] = entry
         code = getattr(entry, "__code__", None)
         names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
@@ -314,7 +315,10 @@ cdef class Op(Slot):
         return self.finish(raw, device, args, record)
 
     cdef object run_default(self, list args):
-        return self.definition(B, *args)
+        cdef Py_ssize_t n = self.signature.n_positional
+        if n == self.n_params:
+            return self.definition(B, *args)
+        return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
 
     cdef object finish_default(self, list args, Device device, bint record):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""

@@ -152,7 +152,7 @@ def index(B, input: T, indices: Raws):
     return B._index_get(input, indices)
 
 
-@primitive(nograd=True, hidden=True)
+@primitive(nograd=True, hidden=True, entry="index_get")
 def _index_get(B, input: T, indices: Raws):
     """The gathering behind `index`."""
 
@@ -169,6 +169,6 @@ def index_put(B, input: T, indices: Raws, values: T, accumulate=False):
     return B._index_put_into(B.clone(input), indices, values.to(input.dtype), accumulate)
 
 
-@primitive(nograd=True, hidden=True)
+@primitive(nograd=True, hidden=True, entry="index_put_")
 def _index_put_into(B, input: Raw, indices: Raws, values: Raw, accumulate):
     """Write values at index tensors into `input` itself."""

@@ -63,7 +63,7 @@ def _div_rounded(B, input: T, other: T, *, rounding_mode=None):
     return B.trunc(B.div(input, other))
 
 
-@op(promote=None, inplace=True)
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.neg(B.mul(g, _conj(B, B.mul(y, y))))))
 def reciprocal(B, input: T):
     """`1 / input`, element by element."""
     return B.div(1.0, input)
@@ -398,7 +398,7 @@ ceil = _step("ceil", "The smallest integer not below the element.")
 trunc = _step("trunc", "The element without its fraction.")
 
 
-@primitive(promote="common", inplace=True, hidden=True, vjp=dict(input=lambda B, g: B.zeros_like(g)))
+@primitive(promote="common", inplace=True, hidden=True, entry="round", vjp=dict(input=lambda B, g: B.zeros_like(g)))
 def _round(B, input: T):
     """The nearest integer, halves to the even one."""
 
@@ -450,16 +450,45 @@ def digamma(B, input: T):
 
 
 # --- complex ------------------------------------------------------------------------------------------------------
-@op(vjp=dict(input=lambda B, g: B.conj(g)))
+@primitive(hidden=True, vjp=dict(input=lambda B, g: B.conj(g)), entry="conj")
+def _conj_physical(B, input: T):
+    """The complex conjugate of a complex tensor."""
+
+
+@op(public=("conj", "conj_physical", "resolve_conj"))
 def conj(B, input: T):
     """The complex conjugate; a real tensor itself."""
     if not input.dtype.is_complex:
         return input
-    return B.complex(B.real(input), B.neg(B.imag(input)))
+    return B._conj_physical(input)
+
+
+@primitive(hidden=True, vjp=dict(input=lambda B, g: g), entry="real", grad_name="Real")
+def _real(B, input: T):
+    """The real part of a complex tensor."""
+
+
+@op()
+def real(B, input: T):
+    """The real part; a real tensor itself."""
+    return B._real(input) if input.dtype.is_complex else input
+
+
+@primitive(vjp=dict(input=lambda B, g: B.mul(g, 1j)))
+def imag(B, input: T):
+    """The imaginary part of a complex tensor."""
+
+
+@op(promote="common", method=False, vjp=dict(real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g)), grad_name="Complex")
+def complex(B, real: T, imag: T):
+    """A complex tensor from its real and imaginary parts, two real tensors of one dtype."""
+    if not real.dtype.is_floating_point:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
+    return B.add(real.to(real.dtype.to_complex()), B.mul(imag, 1j))
 
 
 # --- choosing -----------------------------------------------------------------------------------------------------
-@primitive(promote="common", hidden=True, vjp=dict(
+@primitive(promote="common", hidden=True, entry="where", vjp=dict(
     input=lambda B, g, condition: B._where(condition, g, B.zeros((), dtype=g.dtype, device=g.device)),
     other=lambda B, g, condition: B._where(condition, B.zeros((), dtype=g.dtype, device=g.device), g)))
 def _where(B, condition: Raw, input: T, other: T):

@@ -131,7 +131,7 @@ def _with_index(name, choose, meaning):
         values = B.gather(input, dim, index) if input.ndim else B.clone(input)
         return (values, index) if keepdim or not input.ndim else (B.squeeze(values, dim), B.squeeze(index, dim))
     define.__name__, define.__doc__ = name, f"The {meaning} along a dim and its index."
-    return op(promote="common", returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
+    return op(promote="common", entry=name, returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
               vjp=dict(input=_picked_vjp))(define)
 
 
@@ -189,16 +189,18 @@ def _correction(unbiased, correction):
     return 1 if unbiased is None or unbiased else 0
 
 
-@op(promote="float_only", hidden=True, aux=("average",), grad_name="Var", vjp=dict(
+@op(promote="float_only", hidden=True, entry="var_mean", aux=("average",), grad_name="Var", vjp=dict(
     input=lambda B, g, input, average, dim, correction, keepdim: B.mul(
         B.mul(_kept(B, g, tuple(input.shape), dim, keepdim), 2 / _freedom(tuple(input.shape), dim, correction)),
-        B.sub(input, average))))
+        B.sub(input, _kept(B, average, tuple(input.shape), dim, keepdim)))))
 def _var(B, input: T, dim: Dims, correction, keepdim):
     """The variance along dims, and the mean as a hidden output."""
     average = B.mean(input, dim or None, True) if input.ndim else B.clone(input)
     away = B.sub(input, average)
     square = B.real(B.mul(away, B.conj(away))) if input.dtype.is_complex else B.mul(away, away)
     freedom = _freedom(tuple(input.shape), dim, correction)
+    if not keepdim and input.ndim:
+        average = B.squeeze(average, dim)
     return B.div(B.sum(square, dim or None, keepdim), freedom), average
 
 
@@ -231,7 +233,7 @@ def std(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None)
     return B._root(B._var(input, dim, correction, keepdim))
 
 
-@op(promote="float", hidden=True, vjp=dict(input=lambda B, g, y: B.masked_fill(B.div(g, B.mul(y, 2)), B.eq(y, 0), 0)))
+@op(promote="float", hidden=True, entry="sqrt", grad_name="Sqrt", vjp=dict(input=lambda B, g, y: B.masked_fill(B.div(g, B.mul(y, 2)), B.eq(y, 0), 0)))
 def _root(B, input: T):
     """A square root whose gradient at 0 is taken as 0, for distances."""
     return B.sqrt(input)
@@ -292,7 +294,7 @@ def _norm_vjp(B, g, y, input, p, dim, keepdim):
     return B.mul(B.masked_fill(B.mul(g, ratio), B.logical_or(B.eq(size, 0), B.eq(y, 0)), 0), B.sgn(input))
 
 
-@op(promote="float", hidden=True, grad_name="LinalgVectorNorm", vjp=dict(input=_norm_vjp))
+@op(promote="float", hidden=True, entry="norm", grad_name="LinalgVectorNorm", vjp=dict(input=_norm_vjp))
 def _vector_norm(B, input: T, p, dim: Dims, keepdim):
     """The p-norm along dims."""
     size = B.abs(input)

@@ -60,7 +60,7 @@ def index_add(B, input: T, dim: Dim, index: Raw, source: T, *, alpha=1):
     return B.scatter_add(input, dim, B.expand(B.reshape(index, shape), tuple(source.shape)), B.mul(source, alpha) if alpha != 1 else source)
 
 
-@primitive(nograd=True, hidden=True)
+@primitive(nograd=True, hidden=True, entry="nonzero")
 def _nonzero(B, input: T):
     """Positions of the non-zero elements, (n, ndim)."""
 

@@ -386,7 +386,7 @@ def _cat_vjp(B, g, tensors, dim):
     return grads
 
 
-@op(promote="common", hidden=True, vjp=dict(tensors=_cat_vjp))
+@op(promote="common", hidden=True, entry="cat", grad_name="Cat", vjp=dict(tensors=_cat_vjp))
 def _cat(B, tensors: Ts, dim: Dim):
     """Tensors one after another along a dim."""
     kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)] or list(tensors)
@@ -462,14 +462,19 @@ def tile(B, input: T, dims: Sizes):
     return B.repeat(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
-@op(vjp=dict(input=lambda B, g, dims: B.flip(g, dims)))
+@op(hidden=True, entry="flip", grad_name="Flip", vjp=dict(input=lambda B, g, dims: B._flip(g, dims)))
+def _flip(B, input: T, dims: Dims):
+    """`flip` with dims counted from the front."""
+    for d in dims:
+        n = input.shape[d]
+        input = B.index_select(input, d, B.arange(n - 1, -1, -1, device=input.device) if n else B.arange(0, device=input.device))
+    return B.clone(input)
+
+
+@op()
 def flip(B, input: T, dims: Sizes):
     """The elements in reverse order along the dims."""
-    for d in sorted({_wrapped(d, max(input.ndim, 1)) for d in dims}):
-        if input.ndim:
-            n = input.shape[d]
-            input = B.index_select(input, d, B.arange(n - 1, -1, -1, device=input.device) if n else B.arange(0, device=input.device))
-    return B.clone(input)
+    return B._flip(input, dims) if dims else B.clone(input)
 
 
 @op()
