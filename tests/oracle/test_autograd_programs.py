@@ -24,6 +24,7 @@ class Program:
         self.random = random.Random(seed)
         self.n_steps = n_steps
         self.log = []          # what each step gave, to compare
+        self.errors = {}       # the exceptions by step, to show
         self.leaves = []
         self.pool = []
 
@@ -77,6 +78,7 @@ class Program:
                 made = step()
             except Exception as error:
                 self.random.seed(state)        # however many draws the step made before it failed
+                self.errors[len(self.log)] = error
                 self.log.append((step.__name__, type(error).__name__))
                 continue
             self.random.seed(state)
@@ -232,6 +234,7 @@ class Program:
                 second = self.m.autograd.grad(sum((g * g).sum() for g in smooth), self.leaves, allow_unused=True)
                 self.log.append(("second", [None if g is None else (g.numpy(),) for g in second]))
         except Exception as error:
+            self.errors[len(self.log)] = error
             self.log.append(("grads", type(error).__name__))
 
 
@@ -254,12 +257,12 @@ def agree(ours, theirs):
 @pytest.mark.parametrize("block", range(20))
 def test_programs_agree(block):
     for seed in range(20 * block, 20 * block + 20):
-        theirs = Program(torch, seed).run()
-        ours = Program(pyx_tensor, seed).run()
-        for step, (a, b) in enumerate(zip(ours, theirs)):
+        theirs, ours = Program(torch, seed), Program(pyx_tensor, seed)
+        theirs.run(), ours.run()
+        for step, (a, b) in enumerate(zip(ours.log, theirs.log)):
             difference = agree(a, b)
-            assert difference is None, f"seed {seed}, step {step} ({b[0]}): {difference}"
-        assert len(ours) == len(theirs)
+            assert difference is None, f"seed {seed}, step {step} ({b[0]}): {difference}\n{ours.errors.get(step)!r}\n{theirs.errors.get(step)!r}"
+        assert len(ours.log) == len(theirs.log)
 
 
 def test_programs_reach_what_they_are_for():
