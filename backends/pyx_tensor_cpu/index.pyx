@@ -198,18 +198,25 @@ cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray sour
     return places, source if source.ndim else np.broadcast_to(source, expected)
 
 
-cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error):
+cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error,
+                            alpha=1):
+    """A copy of `array` with alpha * `source` written or added at `index` along `dim`."""
     cdef cnp.ndarray target = at_least_1d(array)
     cdef bint widen = operation != PUT and needs_widening(array)
     places, source = index_rows(target, dim, index, source if array.ndim else source.reshape(-1), name, error)
-    target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)
-    along_places(target, dim, 1, places, target.strides[dim], source.astype(np.float32) if widen else source, operation)
+    if widen:
+        target, source = target.astype(np.float32, order="C"), source.astype(np.float32)
+    else:
+        target = contiguous_copy(target)
+    if alpha != 1:
+        source = source * np.asarray(alpha).astype(source.dtype)
+    along_places(target, dim, 1, places, target.strides[dim], source, operation)
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
 
 
 def index_add(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, alpha=1):
-    scaled = source if alpha == 1 else np.asarray(np.multiply(source, np.asarray(alpha).astype(source.dtype)))
-    return write_rows(array, dim, index, scaled, ADD, "index_add", RuntimeError)
+    """A copy of `array` with alpha * `source` added at `index` along `dim`; repeated indices add up."""
+    return write_rows(array, dim, index, source, ADD, "index_add", RuntimeError, alpha)
 
 
 def index_copy(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source):
@@ -361,6 +368,8 @@ def index_get(cnp.ndarray array, indices):
 def index_put_(cnp.ndarray array, indices, cnp.ndarray values, bint accumulate=False):
     """array[indices] = values, or += where every repeated index counts; the last of repeated writes wins."""
     check_dtype(array, values, "index_put_")
+    if not cnp.PyArray_ISWRITEABLE(array):
+        raise ValueError("index_put_(): the array written to is read-only")
     if accumulate and needs_widening(array):
         array[...] = index_put_(array.astype(np.float32), indices, values.astype(np.float32), True).astype(array.dtype)
         return array
