@@ -358,6 +358,8 @@ BAD = [
     (RuntimeError, "boolean", lambda a: M.masked_select(a, np.array([1, 0, 1]))),
     (RuntimeError, "number of elements", lambda a: M.masked_scatter(a, a > 0, a[:1])),
     (ValueError, "broadcast", lambda a: M.masked_fill(a, np.ones(2, bool), 0)),
+    (TypeError, "expected numpy.ndarray, got NoneType", lambda a: I.gather(None, 0, np.array([0]))),
+    (TypeError, "expected numpy.ndarray, got NoneType", lambda a: I.index_put_(a, [np.array([0])], None)),
     (TypeError, "complex", lambda a: I.scatter_reduce(a.astype("c16"), 0, np.array([[0]]), a.astype("c16"), "amax", True)),
 ]
 

@@ -150,7 +150,7 @@ cdef bint needs_widening(cnp.ndarray array):
 
 # -------------------------------------------------------------------------------------------------- one index vector
 
-def index_select(cnp.ndarray array, Py_ssize_t dim, index):
+def index_select(cnp.ndarray array not None, Py_ssize_t dim, index):
     cdef cnp.ndarray places = checked_index(index, array.shape[dim] if array.ndim else 1, dim, False)
     cdef cnp.ndarray source = at_least_1d(array)
     check_vector(places, "index_select")
@@ -159,20 +159,20 @@ def index_select(cnp.ndarray array, Py_ssize_t dim, index):
     return read_places(source, dim, 1, at_least_1d(places), source.strides[dim])
 
 
-def take(cnp.ndarray array, Py_ssize_t dim, index):
+def take(cnp.ndarray array not None, Py_ssize_t dim, index):
     """index_select that counts negative indices from the end and takes indices of any rank."""
     cdef cnp.ndarray places = checked_index(index, array.shape[dim], dim, True)
     return read_places(array, dim, 1, places, array.strides[dim])
 
 
-def take_flat(cnp.ndarray array, index):
+def take_flat(cnp.ndarray array not None, index):
     """Elements of the flattened array, in the shape of `index`."""
     cdef cnp.ndarray flat = contiguous(array).reshape(-1)
     cdef cnp.ndarray places = checked_index(index, flat.shape[0], 0, True)
     return read_places(flat, 0, 1, places, flat.strides[0])
 
 
-def put_(cnp.ndarray array, index, cnp.ndarray source, bint accumulate=False):
+def put_(cnp.ndarray array not None, index, cnp.ndarray source not None, bint accumulate=False):
     """Write elements of `source` at flat places of `array`, in place."""
     cdef cnp.ndarray places = checked_index(index, array.size, 0, True), target = at_least_1d(array)
     check_dtype(array, source, "put_")
@@ -214,25 +214,25 @@ cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarra
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
 
 
-def index_add(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, alpha=1):
+def index_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None, alpha=1):
     """A copy of `array` with alpha * `source` added at `index` along `dim`; repeated indices add up."""
     return write_rows(array, dim, index, source, ADD, "index_add", RuntimeError, alpha)
 
 
-def index_copy(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source):
+def index_copy(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None):
     return write_rows(array, dim, index, source, PUT, "index_copy", IndexError)
 
 
-def index_fill(cnp.ndarray array, Py_ssize_t dim, index, value):
+def index_fill(cnp.ndarray array not None, Py_ssize_t dim, index, value):
     return write_rows(array, dim, index, np.asarray(value, array.dtype), PUT, "index_fill", IndexError)
 
 
-def embedding(cnp.ndarray weight, index):
+def embedding(cnp.ndarray weight not None, index):
     cdef cnp.ndarray places = checked_index(index, weight.shape[0], 0, False)
     return read_places(weight, 0, 1, places, weight.strides[0])
 
 
-def embedding_backward(cnp.ndarray g, index, Py_ssize_t num_weights, padding_idx=None):
+def embedding_backward(cnp.ndarray g not None, index, Py_ssize_t num_weights, padding_idx=None):
     """The gradient of embedding: rows of `g` added up at their indices, none at `padding_idx`."""
     cdef cnp.ndarray places = checked_index(index, num_weights, 0, False).reshape(-1)
     cdef Py_ssize_t width = g.shape[g.ndim - 1]
@@ -245,7 +245,7 @@ def embedding_backward(cnp.ndarray g, index, Py_ssize_t num_weights, padding_idx
 
 # -------------------------------------------------------------------------------------------------- gather and scatter
 
-def gather(cnp.ndarray array, Py_ssize_t dim, index):
+def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     cdef cnp.ndarray places = as_index(index), source = at_least_1d(array), result
     shape = (<object>places).shape
     places = at_least_1d(places)
@@ -269,11 +269,11 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
 
 
-def scatter(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src):
+def scatter(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
     return scatter_with(array, dim, index, src, PUT, "scatter")
 
 
-def scatter_add(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src):
+def scatter_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
     return scatter_with(array, dim, index, src, ADD, "scatter_add")
 
 
@@ -291,7 +291,7 @@ cdef object identity_of(str reduce, dtype):
     return np.asarray(-np.inf if reduce == "amax" else np.inf, dtype)
 
 
-def scatter_reduce(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src, str reduce, bint include_self=True):
+def scatter_reduce(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None, str reduce, bint include_self=True):
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"scatter_reduce(): reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
     if needs_widening(array):
@@ -359,13 +359,13 @@ cdef cnp.ndarray combined_offsets(cnp.ndarray array, indices, list dims):
     return offsets
 
 
-def index_get(cnp.ndarray array, indices):
+def index_get(cnp.ndarray array not None, indices):
     """Advanced indexing by a list of None (the whole dimension) and integer arrays."""
     view, first, count, places, scale = resolve_indices(array, indices)
     return read_places(view, first, count, places, scale)
 
 
-def index_put_(cnp.ndarray array, indices, cnp.ndarray values, bint accumulate=False):
+def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None, bint accumulate=False):
     """array[indices] = values, or += where every repeated index counts; the last of repeated writes wins."""
     check_dtype(array, values, "index_put_")
     if not cnp.PyArray_ISWRITEABLE(array):
