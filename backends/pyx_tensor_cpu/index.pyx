@@ -67,6 +67,14 @@ cdef int check_vector(cnp.ndarray index, str name) except -1:
     return 0
 
 
+cdef Py_ssize_t size_along(cnp.ndarray array, Py_ssize_t dim) except -1:
+    """array.shape[dim], where a 0-dim array counts as a vector of one element."""
+    cdef Py_ssize_t ndim = max(cnp.PyArray_NDIM(array), 1)
+    if not 0 <= dim < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [0, {ndim - 1}], but got {dim})")
+    return array.shape[dim] if cnp.PyArray_NDIM(array) else 1
+
+
 cdef int check_dtype(cnp.ndarray array, cnp.ndarray values, str name) except -1:
     if array.dtype != values.dtype:
         raise RuntimeError(f"{name}(): expected values of dtype {array.dtype}, got {values.dtype}")
@@ -151,7 +159,7 @@ cdef bint needs_widening(cnp.ndarray array):
 # -------------------------------------------------------------------------------------------------- one index vector
 
 def index_select(cnp.ndarray array not None, Py_ssize_t dim, index):
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim] if array.ndim else 1, dim, False)
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, False)
     cdef cnp.ndarray source = at_least_1d(array)
     check_vector(places, "index_select")
     if array.ndim == 0:
@@ -161,7 +169,8 @@ def index_select(cnp.ndarray array not None, Py_ssize_t dim, index):
 
 def take(cnp.ndarray array not None, Py_ssize_t dim, index):
     """index_select that counts negative indices from the end and takes indices of any rank."""
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim], dim, True)
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, True)
+    array = at_least_1d(array)
     return read_places(array, dim, 1, places, array.strides[dim])
 
 
@@ -187,7 +196,7 @@ def put_(cnp.ndarray array not None, index, cnp.ndarray source not None, bint ac
 
 cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, str name, error):
     """Checks of index_add, index_copy and index_fill; gives the index vector and the broadcastable source."""
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim], dim, error is IndexError, error)
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, error is IndexError, error)
     check_vector(places, name)
     check_dtype(array, source, name)
     places = at_least_1d(places)
@@ -228,15 +237,22 @@ def index_fill(cnp.ndarray array not None, Py_ssize_t dim, index, value):
 
 
 def embedding(cnp.ndarray weight not None, index):
-    cdef cnp.ndarray places = checked_index(index, weight.shape[0], 0, False)
+    cdef cnp.ndarray places
+    if weight.ndim == 0:
+        raise RuntimeError("embedding(): weight must have a dimension to index, got a 0-dim array")
+    places = checked_index(index, weight.shape[0], 0, False)
     return read_places(weight, 0, 1, places, weight.strides[0])
 
 
 def embedding_backward(cnp.ndarray g not None, index, Py_ssize_t num_weights, padding_idx=None):
     """The gradient of embedding: rows of `g` added up at their indices, none at `padding_idx`."""
     cdef cnp.ndarray places = checked_index(index, num_weights, 0, False).reshape(-1)
-    cdef Py_ssize_t width = g.shape[g.ndim - 1]
-    cdef cnp.ndarray rows = g.reshape(places.size, width)
+    cdef Py_ssize_t width
+    cdef cnp.ndarray rows
+    if (<object>g).shape[:max(g.ndim - 1, 0)] != index.shape or g.ndim == 0:
+        raise RuntimeError(f"embedding_backward(): g of shape {sizes(g)} does not fit index of shape {sizes(index)}")
+    width = g.shape[g.ndim - 1]
+    rows = g.reshape(places.size, width)
     if padding_idx is not None and padding_idx >= 0:
         kept = places != padding_idx
         places, rows = places[kept], rows[kept]
@@ -250,7 +266,7 @@ def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     shape = (<object>places).shape
     places = at_least_1d(places)
     check_fits(places, source, None, dim, "gather")
-    check_range(places, 0, source.shape[dim], dim, RuntimeError)
+    check_range(places, 0, size_along(source, dim), dim, RuntimeError)
     result = new_array(cnp.PyArray_NDIM(places), <const Py_ssize_t *>cnp.PyArray_DIMS(places), array.dtype)
     along_dimension(source, dim, places, result, GET)
     return result.reshape(shape)
@@ -263,7 +279,7 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     cdef bint widen = operation != PUT and needs_widening(array)
     check_dtype(array, source, name)
     check_fits(places, target, source, dim, name)
-    check_range(places, 0, target.shape[dim], dim, RuntimeError)
+    check_range(places, 0, size_along(target, dim), dim, RuntimeError)
     target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)
     along_dimension(target, dim, places, source.astype(np.float32) if widen else source, operation)
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
