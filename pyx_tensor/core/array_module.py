@@ -42,7 +42,7 @@ DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 def module_dtypes(xp):
     """The dtypes that `xp` has, by the names that a Backend's `dtypes` uses."""
     as_dtype = getattr(xp, "dtype", lambda dtype: dtype)
-    found = {name: getattr(xp, name, None) for name in CATEGORY}
+    found = {name: getattr(xp, name, None) or getattr(xp, name + "_", None) for name in CATEGORY}     # bool, or NumPy 1's bool_
     return {name: as_dtype(dtype) for name, dtype in found.items() if dtype is not None}
 
 
