@@ -331,7 +331,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
         for edge, grad in zip(roots, grads):
             run.send(edge.node, edge.nr, grad)
         run.execute()
-        if accumulate_inputs:
+        if accumulate_inputs and inputs is not None:
             for t, grad in zip(inputs, run.captured):
                 if grad is not None:
                     held = t.grad

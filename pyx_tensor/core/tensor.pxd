@@ -48,6 +48,7 @@ cdef class TensorBase:
     cdef Version version_(self)
     cdef bint needs_grad(self) except -1
     cdef int adopt(self, TensorBase other) except -1
+    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1
     cdef int point_at(self, object array, Storage storage) except -1
 
 cdef type tensor_class

@@ -5,6 +5,7 @@ fields, the operators and what must be quick.
 """
 cimport cython
 cimport numpy as cnp
+import numpy as np
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
@@ -417,6 +418,39 @@ cdef class TensorBase:
         self.version = other.version_()
         return 0
 
+    def _resize(self, tuple sizes):
+        """Take another shape at the same offset; grow the storage, with all its tensors, where it is too small."""
+        cdef Geometry g
+        cdef Storage storage = self.storage_()
+        cdef Py_ssize_t needed
+        cdef TensorBase t, resized
+        load_geometry(self, &g)
+        geometry.load_shape(&g, sizes)
+        geometry.set_contiguous(&g)
+        needed = (g.offset + geometry.numel(&g)) * self.dtype.itemsize
+        if needed > storage.nbytes:
+            self.grow(storage, needed)
+        resized = make_view(self, &g)
+        self.point_at(resized.array, self.storage)
+        return self
+
+    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1:
+        """Give a storage, and all tensors on it, more memory."""
+        cdef Geometry g
+        cdef TensorBase t
+        cdef Storage grown
+        if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        backend = self.device._backend
+        root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
+        old = (<cnp.ndarray>storage.array).ravel("K")
+        root[:old.size] = old
+        grown = new_tensor(root, storage.dtype, storage.device).storage_()
+        for t in storage.tensors:
+            load_geometry(t, &g)
+            t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
+        return 0
+
     def _adopt(self, TensorBase other not None):
         self.adopt(other)
 
@@ -619,6 +653,12 @@ cdef class TensorBase:
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]
+
+
+cdef bint owns_memory(cnp.ndarray array):
+    """False for memory that came from outside: an ndarray's, a buffer's."""
+    base = (<object>array).base
+    return base is None or not isinstance(base, np.ndarray)
 
 
 cdef tuple dense_order(TensorBase t):
