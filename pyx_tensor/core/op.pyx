@@ -248,7 +248,7 @@ cdef class Op(Slot):
     cdef object guarded(self, object entry, TensorBase t, TensorBase u):
         try:
             return entry(t.array, u.array)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ZeroDivisionError) as error:
             raise self.explained(error, [t, u]) from None
 
     cdef object recorded(self, TensorBase result, list args):
@@ -265,6 +265,8 @@ cdef class Op(Slot):
 
     cdef object explained(self, object error, list args):
         """PyTorch's error for what an entry refused."""
+        if isinstance(error, ZeroDivisionError):
+            return RuntimeError("ZeroDivisionError")
         message = self.explain(*args) if self.explain is not None else shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
@@ -310,7 +312,7 @@ cdef class Op(Slot):
         compute = self.compute_dtype(args)
         try:
             raw = entry(*self.kernel_args(args, compute, device))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ZeroDivisionError) as error:
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -557,7 +559,7 @@ cdef class Op(Slot):
             if (compute is None or compute is target.dtype) and self.fits(args, target):
                 try:
                     entry(*self.kernel_args(args, compute, device), out=target.array)
-                except (ValueError, TypeError) as error:
+                except (ValueError, TypeError, ZeroDivisionError) as error:
                     raise self.explained(error, args) from None
                 return target
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
