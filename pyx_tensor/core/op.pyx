@@ -56,16 +56,21 @@ cdef bint is_scalar(object x):
     return isinstance(x, (int, float, complex, np.generic))
 
 
+cdef object ONE = 1      # a Python int: 64 bits don't fit a C one
+
+
 cdef object wrapped_scalar(object value, DType dtype):
     """A Python scalar as PyTorch stores it in a tensor of `dtype`: integers wrap, floats lose their fraction."""
+    cdef object modulus
     if dtype.category == INTEGRAL:
         if isinstance(value, float):
             value = int(value)
         if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        value = value & ((1 << (8 * dtype.itemsize)) - 1)
+        modulus = ONE << (8 * dtype.itemsize)
+        value = value % modulus
         if dtype.is_signed and value >> (8 * dtype.itemsize - 1):
-            value -= 1 << (8 * dtype.itemsize)
+            value -= modulus
     elif dtype.category == FLOATING and isinstance(value, int):
         try:
             value = float(value)
