@@ -20,7 +20,7 @@ OTHERS = dict(i=[[1, 2, 3], [7, -5, 4]], b=[[True, False, True], [False, False, 
 DIFFERENTIABLE = """
 x + y | x - 2 * y | x * y | x / p | 1 / p | -x | x.abs() | x.sign() * x | x.square() | x.exp() | p.log() | p.log2() | p.log10() | p.log1p() | x.expm1()
 p.sqrt() | p.rsqrt() | x.sin() | x.cos() | x.tan() | p.asin() | p.acos() | x.atan() | x.sinh() | x.cosh() | x.tanh() | x.asinh()
-(p + 1).acosh() | p.atanh() | x.sigmoid() | x.erf() | x.floor() + x | x ** 2 | p ** y | 2 ** x | torch.maximum(x, y) | torch.minimum(x, y)
+(p + 1).acosh() | p.atanh() | x.sigmoid() | x.erf() | (x * 0.9).floor() + x | x ** 2 | p ** y | 2 ** x | torch.maximum(x, y) | torch.minimum(x, y)
 torch.atan2(x, y) | torch.where(b, x, y) | x.clamp(-0.4, 0.8) | x.masked_fill(b, 3.0) | torch.addcmul(x, y, p) | torch.lerp(x, y, 0.3)
 x + v | x * v.unsqueeze(0) | x.sum() | x.sum(0) | x.sum((0, 1), keepdim=True) | x.mean(1) | x.prod(1) | x.amax(1) | x.amin(0) | x.max(1)[0]
 x.var(1) | x.std() | x.norm() | x.logsumexp(1) | x.cumsum(1) | x.cumprod(0) | m @ m | x @ m | x @ v | v @ v | m.t() @ x.t() | torch.mm(x, m)
