@@ -69,10 +69,10 @@ class Device:
         _current[0] = self.before
 
     def synchronize(self):
-        log.append(("synchronize", self.id))
+        asked.append(("synchronize", self.id))
 
 
-log = []      # what was asked of streams, events, devices
+asked = []      # what was asked of streams, events, devices
 
 
 class Stream:
@@ -85,10 +85,10 @@ class Stream:
         self.device_id = _current[0]
 
     def synchronize(self):
-        log.append(("stream", self))
+        asked.append(("stream", self))
 
     def wait_event(self, event):
-        log.append(("wait", self, event))
+        asked.append(("wait", self, event))
 
     def __enter__(self):
         _streams.append(self)
@@ -107,10 +107,10 @@ class Event:
         self.timed = not disable_timing
 
     def record(self, stream=None):
-        log.append(("record", self, stream))
+        asked.append(("record", self, stream))
 
     def synchronize(self):
-        log.append(("event", self))
+        asked.append(("event", self))
 
 
 Stream.null = Stream(null=True)
@@ -135,7 +135,7 @@ def argsort(array, axis=-1, kind=None):
 
 
 def get_default_memory_pool():
-    return types.SimpleNamespace(used_bytes=lambda: 100 + _current[0], total_bytes=lambda: 200, free_all_blocks=lambda: log.append("free"))
+    return types.SimpleNamespace(used_bytes=lambda: 100 + _current[0], total_bytes=lambda: 200, free_all_blocks=lambda: asked.append("free"))
 
 
 lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(

@@ -30,7 +30,7 @@ def devices():
 @pytest.fixture(autouse=True)
 def first_device():
     cupy_standin._current[0] = 0
-    cupy_standin.log.clear()
+    cupy_standin.asked.clear()
     yield
     cupy_standin._current[0] = 0
     make_device("cuda").forget()
@@ -177,7 +177,7 @@ def test_streams(devices):
             assert cuda.current_stream() == first
     assert cuda.current_stream() == cuda.default_stream()
     second.wait_stream(first)
-    (recorded, event, where), (waited, who, what) = cupy_standin.log
+    (recorded, event, where), (waited, who, what) = cupy_standin.asked
     assert (recorded, where, waited, who, what) == ("record", first._native, "wait", second._native, event)
     assert first.query()
 
@@ -194,7 +194,7 @@ def test_events(devices):
 def test_synchronize_and_memory(devices):
     cuda.synchronize(1)
     cuda.empty_cache()
-    assert cupy_standin.log == [("synchronize", 1), "free"]
+    assert cupy_standin.asked == [("synchronize", 1), "free"]
     assert cuda.memory_allocated(1) == 101 and cuda.memory_reserved() == 200
 
 

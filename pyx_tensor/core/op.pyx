@@ -112,6 +112,10 @@ cdef object shapes_message(str op, list args):
     return None
 
 
+cdef str different_devices(Device a, Device b):
+    return f"Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!"
+
+
 cdef bint broadcasts_to(tuple shape, tuple target):
     cdef Py_ssize_t i, lead = len(target) - len(shape)
     if lead < 0:
@@ -405,6 +409,8 @@ cdef class Op(Slot):
         if moved:
             for i in range(self.n_params):
                 if isinstance(args[i], TensorBase) and (<TensorBase>args[i]).device is not device:
+                    if (<TensorBase>args[i]).ndim_():
+                        raise RuntimeError(different_devices(device, (<TensorBase>args[i]).device))
                     args[i] = args[i].to(device)
         return device
 
@@ -417,7 +423,7 @@ cdef class Op(Slot):
         if device.type == "cpu" and t.ndim_() > 0:
             # what came before must have been 0-dim; the others are checked as they come
             return t.device
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {t.device}!")
+        raise RuntimeError(different_devices(device, t.device))
 
     cdef int normalise(self, list args) except -1:
         """Dims counted from the front, dtypes read."""
@@ -647,7 +653,7 @@ cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
     if result.dtype.category > out.dtype.category:
         raise RuntimeError(f"result type {T_name(result.dtype)} can't be cast to the desired output type {T_name(out.dtype)}")
     if result.device is not out.device:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!")
+        raise RuntimeError(different_devices(result.device, out.device))
     if result.shape_() != out.shape_():
         if out.numel():
             warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape_())}, which does not "
