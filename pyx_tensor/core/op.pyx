@@ -100,7 +100,10 @@ cdef object as_array(object value, DType dtype, Device device):
             value = wrapped_scalar(value, dtype)
         pyx_set_scalar(<cnp.ndarray>array, value)
         return array
-    return device._backend.full((), wrapped_scalar(value, dtype), device._backend.dtypes[dtype.name])
+    value = wrapped_scalar(value, dtype)
+    if device.index is None:
+        return device._backend.full((), value, device._backend.dtypes[dtype.name])
+    return device._backend.full((), value, device._backend.dtypes[dtype.name], device.ordinal)
 
 
 cdef object cast_array(TensorBase t, DType dtype):
