@@ -370,7 +370,8 @@ cdef class Op(Slot):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
         cdef unsigned int before
         if self.gradient is None:
-            return self.run_default(args)
+            result = self.run_default(args)
+            return self.returns(result) if self.returns is not None and type(result) is tuple else result
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
             result = self.run_default(args)

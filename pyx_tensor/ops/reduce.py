@@ -1,5 +1,5 @@
 """Reductions over none (all), one or several dims, and scans along one."""
-import builtins      # several of whose names are operations here
+import builtins
 import math
 
 from ..core.definitions import op, primitive
@@ -134,7 +134,7 @@ def _with_index(name, choose, meaning):
         values = B.gather(input, dim, index) if input.ndim else B.clone(input)
         return (values, index) if keepdim or not input.ndim else (B.squeeze(values, dim), B.squeeze(index, dim))
     define.__name__, define.__doc__ = name, f"The {meaning} along a dim and its index."
-    return op(promote="common", entry=name, returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
+    return op(promote="common", entry=name, named=name[:3], returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
               vjp=dict(input=_picked_vjp))(define)
 
 
