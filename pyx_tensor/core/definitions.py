@@ -87,6 +87,7 @@ def _define(function, *, primitive, vjp=None, promote=None, result="same", retur
         raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
     if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
         entry = signature.name
+    entry = entry or None
     operation = _op.Op(
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(named or signature.name, outputs) if returns else None,
@@ -105,7 +106,8 @@ def op(**options):
         returns: names of several outputs (`named`: the tuple's own name). nondiff: those without a gradient. aux: names of hidden outputs behind them.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
-        entry: the name of the backends' method, where it isn't the definition's; a composite operation has none unless named.
+        entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
+            unless named.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """
