@@ -2,6 +2,7 @@
 import platform
 from importlib.metadata import version
 
+from .core.device import get_default_device
 from .core.registry import get_backend, registered_backends
 
 
@@ -13,7 +14,7 @@ def show(load_libraries=False):
     """
     lines = [f"pyx_tensor {version('pyx-tensor')}, Python {platform.python_version()}, {platform.platform()}"]
     lines += [f"  {package} {version(package)}" for package in ("numpy", "ml_dtypes")]
-    for name in registered_backends():
+    for name in {get_default_device().type: None, **dict.fromkeys(registered_backends())}:
         lines.append(f"device {name}:")
         lines += [f"  {key}: {value}" for key, value in get_backend(name).describe(load_libraries).items()]
     return "\n".join(lines) + "\n"
