@@ -9,6 +9,7 @@ from .core.frontend import Parameter, Tensor
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .core.registry import register_backend
 from .core.size import Size
+from .version import __version__
 from . import ops
 from .core.definitions import functions as _functions
 
@@ -18,5 +19,3 @@ globals().update(_functions)
 
 from . import autograd  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402
-
-__version__ = "0.1.0"
