@@ -11,6 +11,7 @@ from .core.registry import register_backend
 from .core.size import Size
 from .version import __version__
 from . import ops
+from .ops.random import Generator, default_generator
 from .core.definitions import functions as _functions
 
 globals().update(_by_name)

@@ -1,8 +1,8 @@
 """The operations, one definition each. Importing this package fills the table, the methods and the operators."""
-from ..core import definitions, tensor
+from ..core import definitions, op, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace
-from . import creation, indexing, linalg, memory, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
+from . import creation, indexing, linalg, memory, pointwise, random, reduce, select, shape  # noqa: F401  (each enters its operations)
 
 
 def _attach():
@@ -10,7 +10,9 @@ def _attach():
     for name, function in definitions.methods.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, function)
-    tensor.fill_operators(definitions.operations, indexing.getitem, indexing.setitem)
+    table = definitions.operations
+    getitem = op.getitem_function(table["select"], table["_index_basic"], indexing.getitem)
+    tensor.fill_operators(table, getitem, indexing.setitem)
 
 
 _attach()
