@@ -9,6 +9,7 @@ from .core.frontend import Parameter, Tensor
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .core.registry import register_backend
 from .core.size import Size
+from .version import __version__
 from . import ops
 from .ops.random import Generator, default_generator
 from .core.definitions import functions as _functions

@@ -93,6 +93,9 @@ class ArrayModuleBackend(Backend):
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r} over {self.xp.__name__}>"
 
+    def describe(self, load_libraries=False):
+        return {"arrays": f"{self.xp.__name__} {getattr(self.xp, '__version__', '')}".strip()}
+
     # -- pointwise entries
     def bind(self, entry, accepts, function):
         """Make a function of arrays the pointwise entry of that name, unless the class has one; see POINTWISE for `accepts`."""
