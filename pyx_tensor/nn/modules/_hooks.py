@@ -20,9 +20,6 @@ class _GlobalHooks:
         self.backward_is_full = None
         self.registration = {"buffer": OrderedDict(), "module": OrderedDict(), "parameter": OrderedDict()}
 
-    def any(self):
-        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
-
 
 global_hooks = _GlobalHooks()
 
@@ -127,10 +124,6 @@ class HookedModule:
             raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
                                "Please use only one of them.")
         self._is_full_backward_hook = full
-
-    def _has_hooks(self):
-        return bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                    or global_hooks.any())
 
     def _call_with_hooks(self, args, kwargs):
         """``forward`` between the hooks; see :meth:`_finish_after_error` for a call that raises."""
