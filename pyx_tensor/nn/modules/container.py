@@ -248,8 +248,8 @@ class _Attributes(Module):
         """One line about an entry."""
         if not isinstance(value, Tensor):
             return "Object of type: " + type(value).__name__
-
         size = "x".join(map(str, value.size()))
+        device = "" if value.device.index is None else f" (GPU {value.device.index})"
         return f"Parameter containing: [{self._type_text(value)} of size {size}{device}]"
 
 
