@@ -15,6 +15,8 @@ _GAINS = {
     "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,
 }
 
+_MOSTLY_INSIDE = 0.3  # the probability above which normal numbers are drawn until they fall inside
+
 
 def calculate_gain(nonlinearity, param=None):
     """The factor by which weights ahead of ``nonlinearity`` are enlarged to keep the variance.
@@ -49,14 +51,18 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fill with normally distributed numbers cut off to [``a``, ``b``], by the inverse of the distribution."""
+    """Fill with normally distributed numbers from [``a``, ``b``], by drawing again what falls outside."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
                       "The distribution of values may be incorrect.", stacklevel=2)
-    low, high = _normal_cdf((a - mean) / std), _normal_cdf((b - mean) / std)
+    inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
+    propose = _propose_normal if inside > _MOSTLY_INSIDE else _propose_uniform
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        return tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(min=a, max=b)
+        values, rejected = propose(tensor, mean, std, a, b, generator)
+        while rejected.any():
+            others, rejected_again = propose(tensor, mean, std, a, b, generator)
+            values, rejected = ops.where(rejected, others, values), rejected & rejected_again
+        return tensor.copy_(values)
 
 
 def constant_(tensor, val):
@@ -161,6 +167,21 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
         for column in range(columns):
             tensor[ops.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _propose_normal(tensor, mean, std, a, b, generator):
+    """Normal numbers like ``tensor``, and where they fall outside of [a, b]."""
+    values = ops.empty_like(tensor).normal_(mean, std, generator=generator)
+    low, high = tensor.new_tensor([a, b]).tolist()  # as the dtype can hold them
+    return values, (values < low) | (values > high)
+
+
+def _propose_uniform(tensor, mean, std, a, b, generator):
+    """Numbers spread evenly over [a, b], and where to reject them for the rest to be normal."""
+    values = ops.empty_like(tensor).uniform_(a, b, generator=generator)
+    mode = max(a, min(mean, b))
+    log_density = ((values - mean) / std).square() * -0.5 - -0.5 * ((mode - mean) / std) ** 2
+    return values, ops.empty_like(tensor).uniform_(generator=generator).log() > log_density
 
 
 def _normal_cdf(x):

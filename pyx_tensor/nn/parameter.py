@@ -1,35 +1,6 @@
 """Parameters and buffers: tensors that a module finds by assignment."""
-from collections import OrderedDict
-
-from ..core import Tensor
 from .. import ops
-
-
-class Parameter(Tensor):
-    """A tensor that becomes one of a module's parameters when it is assigned to an attribute of it.
-
-    Args:
-        data: the tensor whose memory the parameter shares; an empty one by default.
-        requires_grad: whether gradients are recorded, also for a parameter made under ``no_grad``.
-
-    >>> nn.Parameter(torch.zeros(2))
-    Parameter containing:
-    tensor([0., 0.], requires_grad=True)
-    """
-
-    def __new__(cls, data=None, requires_grad=True):
-        return Tensor._make_subclass(cls, _data_of(cls, data), requires_grad)
-
-    def __deepcopy__(self, memo):
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
-        return memo[id(self)]
-
-    def __repr__(self):
-        return "Parameter containing:\n" + super().__repr__()
-
-    def __reduce_ex__(self, protocol):
-        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+from ..core.frontend import Parameter, Tensor  # noqa: F401
 
 
 class _BufferType(type(Tensor)):
@@ -60,9 +31,3 @@ def _data_of(cls, data):
     if not isinstance(data, Tensor):
         raise TypeError(f"{cls.__name__}: data must be a Tensor or None, but got {type(data).__name__}")
     return data
-
-
-def _rebuild_parameter(data, requires_grad, backward_hooks):
-    parameter = Parameter(data, requires_grad)
-    parameter._backward_hooks = backward_hooks
-    return parameter

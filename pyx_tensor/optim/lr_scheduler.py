@@ -57,8 +57,8 @@ class LRScheduler(_Stateful):
             if last_epoch == -1:
                 group.setdefault("initial_lr", _plain(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError("param 'initial_lr' is not specified in "
-                               f"param_groups[{place}] when resuming an optimizer")
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{place}] when resuming scheduler "
+                               "with last_epoch >= 0: load the optimizer's state first")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
@@ -292,11 +292,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a cosine down to ``eta_min`` in ``T_0`` epochs, then again, each time ``T_mult`` times as long."""
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
-        for name, value in (("T_0", T_0), ("T_mult", T_mult)):
-            least = "positive" if name == "T_0" else ">= 1"
+        for name, value, bound in (("T_0", T_0, "positive integer T_0"), ("T_mult", T_mult, "integer T_mult >= 1")):
             if not isinstance(value, int) or value < 1:
-                raise ValueError(f"Expected {least} integer {name}, but got {value}"
-                                 + (f" of type {type(value)}" if name == "T_0" else ""))
+                raise ValueError(f"Expected {bound}, but got {value}")
         self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
@@ -481,7 +479,7 @@ def _one_for_each_group(name, value, optimizer):
     if not isinstance(value, (list, tuple)):
         return [value] * groups
     if len(value) != groups:
-        raise ValueError(f"Expected {groups} {name}{'s' if name == 'min_lr' else ''}, but got {len(value)}")
+        raise ValueError(f"Expected {groups} {name}s, but got {len(value)}")
     return list(value)
 
 

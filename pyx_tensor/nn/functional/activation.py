@@ -76,7 +76,7 @@ def glu(input, dim=-1):
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     if input.size(dim) % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}")
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.dim()} is size {input.size(dim)}")
     value, gate = input.chunk(2, dim)
     return value * gate.sigmoid()
 

@@ -176,8 +176,7 @@ class Module(HookedModule, StatefulModule):
 
     def _check_name(self, kind, name, store):
         if not isinstance(name, str):
-            found = name if kind == "module" else typename(name)
-            raise TypeError(f"{kind} name should be a string. Got {found}")
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
         if name not in store and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
