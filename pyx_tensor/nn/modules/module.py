@@ -10,6 +10,7 @@ from ._hooks import (  # noqa: F401 (the hooks for all modules are public here)
     register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
     register_module_full_backward_pre_hook, register_module_module_registration_hook,
     register_module_parameter_registration_hook, run_registration_hooks)
+from ._lookup import install as install_fast_lookup
 from ._state import StatefulModule
 
 _STORES = ("_parameters", "_buffers", "_modules")
@@ -39,6 +40,10 @@ class Module(HookedModule, StatefulModule):
     dump_patches = False
     call_super_init = False
     _version = 1
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        install_fast_lookup(cls)
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init and (args or kwargs):
