@@ -18,38 +18,44 @@ class _GlobalHooks:
         self.backward_pre = OrderedDict()
         self.backward = OrderedDict()
         self.backward_is_full = None
+        self.used = False  # whether there was ever one that a call runs
         self.registration = {"buffer": OrderedDict(), "module": OrderedDict(), "parameter": OrderedDict()}
 
 
 global_hooks = _GlobalHooks()
 
 
+def _add_global_hook(hooks, hook, **options):
+    global_hooks.used = True
+    return add_hook(hooks, hook, **options)
+
+
 def register_module_forward_pre_hook(hook):
     """Register ``hook(module, args) -> None or new args``, run before the forward of every module."""
-    return add_hook(global_hooks.forward_pre, hook)
+    return _add_global_hook(global_hooks.forward_pre, hook)
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Register ``hook(module, args, output) -> None or new output``, run after the forward of every module."""
-    return add_hook(global_hooks.forward, hook, flags=(
+    return _add_global_hook(global_hooks.forward, hook, flags=(
         (global_hooks.forward_with_kwargs, with_kwargs), (global_hooks.forward_always_called, always_call)))
 
 
 def register_module_full_backward_pre_hook(hook):
     """Register ``hook(module, grad_output) -> None or new grad_output`` for every module."""
-    return add_hook(global_hooks.backward_pre, hook)
+    return _add_global_hook(global_hooks.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook):
     """Register ``hook(module, grad_input, grad_output) -> None or new grad_input`` for every module."""
     _settle_global_backward(True)
-    return add_hook(global_hooks.backward, hook)
+    return _add_global_hook(global_hooks.backward, hook)
 
 
 def register_module_backward_hook(hook):
     """Deprecated form of :func:`register_module_full_backward_hook`, which sees only the last node's gradients."""
     _settle_global_backward(False)
-    return add_hook(global_hooks.backward, hook)
+    return _add_global_hook(global_hooks.backward, hook)
 
 
 def register_module_buffer_registration_hook(hook):
@@ -86,12 +92,18 @@ def _settle_global_backward(full):
 class HookedModule:
     """The part of :class:`Module` that registers and runs hooks."""
 
+    _has_hooks = False  # whether there was ever one that a call runs
+
+    def _add_hook(self, hooks, hook, **options):
+        self._has_hooks = True
+        return add_hook(hooks, hook, **options)
+
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Register ``hook(module, args)``, or ``hook(module, args, kwargs)``, to run before ``forward``.
 
         It returns None, or the new arguments: one value or a tuple; with ``with_kwargs`` the pair (args, kwargs).
         """
-        return add_hook(self._forward_pre_hooks, hook, prepend=prepend,
+        return self._add_hook(self._forward_pre_hooks, hook, prepend=prepend,
                         flags=((self._forward_pre_hooks_with_kwargs, with_kwargs),))
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
@@ -99,12 +111,12 @@ class HookedModule:
 
         What it returns, unless None, replaces the output. With ``always_call`` it runs also when the call raises.
         """
-        return add_hook(self._forward_hooks, hook, prepend=prepend, flags=(
+        return self._add_hook(self._forward_hooks, hook, prepend=prepend, flags=(
             (self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)))
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Register ``hook(module, grad_output)``, run before the gradients pass the module; it may replace them."""
-        return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
+        return self._add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Register ``hook(module, grad_input, grad_output)``, run when the gradients of the inputs are known.
@@ -112,12 +124,12 @@ class HookedModule:
         What it returns, unless None, replaces ``grad_input`` (one entry per positional argument of the call).
         """
         self._settle_backward(True)
-        return add_hook(self._backward_hooks, hook, prepend=prepend)
+        return self._add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook):
         """Deprecated form of :meth:`register_full_backward_hook`, which sees only the last node's gradients."""
         self._settle_backward(False)
-        return add_hook(self._backward_hooks, hook)
+        return self._add_hook(self._backward_hooks, hook)
 
     def _settle_backward(self, full):
         if self._is_full_backward_hook is (not full):

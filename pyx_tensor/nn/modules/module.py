@@ -71,9 +71,7 @@ class Module(HookedModule, StatefulModule):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or global_hooks.forward or global_hooks.forward_pre or global_hooks.backward
-                or global_hooks.backward_pre):
+        if self._has_hooks or global_hooks.used:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
