@@ -1,0 +1,84 @@
+"""Gradients: the engine, and what users call."""
+from ..core.frontend import Tensor
+from ..core.record import namespace as B
+from ..core.tensor import TensorBase
+from .engine import run_backward
+from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+
+
+def _as_tuple(x):
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _first_grads(tensors, grads):
+    """The gradients to start from; ones for scalars."""
+    result = []
+    if len(grads) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
+    for tensor, grad in zip(tensors, grads):
+        if grad is None:
+            if tensor.requires_grad and tensor.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            grad = B.ones_like(tensor)
+        elif not isinstance(grad, TensorBase):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+        elif grad.shape != tensor.shape:
+            raise RuntimeError(f"Mismatch in shape: grad_output has a shape of {grad.shape} and output has a shape of {tensor.shape}.")
+        elif grad.dtype.is_complex and not tensor.dtype.is_complex:
+            raise RuntimeError(f"For complex Tensors, both grad_output and output are required to have the same dtype. Got {grad.dtype} and {tensor.dtype}.")
+        if not tensor.requires_grad:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        result.append(grad)
+    return result
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+    """Add the gradients of the tensors to the `grad` of the leaves they were computed from.
+
+    Args:
+        tensors: one tensor or several. grad_tensors: the gradient to start from for each; may be left out for scalars.
+        retain_graph: keep the graph for another run (True where create_graph is).
+        create_graph: record the gradient's own computation. inputs: accumulate for these tensors alone.
+    """
+    tensors = _as_tuple(tensors)
+    grads = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is not None:
+        inputs = list(_as_tuple(inputs))
+        if not inputs:
+            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    run_backward(list(tensors), _first_grads(tensors, grads), keep, create_graph, inputs, True)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """The gradients of the outputs' sum with respect to the inputs, as a tuple; nothing is accumulated.
+
+    Args:
+        allow_unused: None for inputs that the outputs don't depend on, instead of an error. materialize_grads: zeros for them.
+
+    Raises:
+        RuntimeError: an input needs no gradient, or isn't used.
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched isn't available; call grad once per row")
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    grads = (None,) * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    keep = create_graph if retain_graph is None else retain_graph
+    found = run_backward(list(outputs), _first_grads(outputs, grads), keep, create_graph, list(inputs))
+    if materialize_grads:
+        return tuple(B.zeros_like(t) if g is None else g for t, g in zip(inputs, found))
+    if not allow_unused and any(g is None for g in found):
+        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the "
+                           "desired behavior.")
+    return tuple(found)
+
+
+def _backward_method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Add the gradients of this tensor to the `grad` of the leaves it was computed from (see `autograd.backward`)."""
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+Tensor.backward = _backward_method

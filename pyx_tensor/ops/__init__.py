@@ -1,0 +1,16 @@
+"""The operations, one definition each. Importing this package fills the table, the methods and the operators."""
+from ..core import definitions, tensor
+from ..core.frontend import Tensor
+from ..core.record import namespace
+from . import creation, indexing, linalg, memory, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
+
+
+def _attach():
+    """Methods of Tensor, and the operations behind its operators."""
+    for name, function in definitions.methods.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, function)
+    tensor.fill_operators(definitions.operations, indexing.getitem, indexing.setitem)
+
+
+_attach()

@@ -1,0 +1,128 @@
+"""What is timed: families of statements, each with the preparation that makes its names.
+
+The same text runs under pyx_tensor and PyTorch, as `torch`; NumPy has a preparation and statements of its own for
+what it can do. Statements are timed as text, so that no call but theirs is counted. asv finds the classes here;
+`ratios.py` runs the same families side by side.
+"""
+LIBRARIES = ("pyx_tensor", "torch", "numpy")
+
+
+class _Family:
+    """Case name -> statement, under PyTorch's names; a case that NumPy lacks is missing from `numpy_cases`."""
+    prepare = ""
+    cases = {}
+    numpy_prepare = ""
+    numpy_cases = {}
+    param_names = ("library", "case")
+
+    def __init_subclass__(cls):
+        cls.params = (LIBRARIES, tuple(cls.cases))
+
+    @classmethod
+    def text(cls, library, case):
+        """(statement, preparation) of a case; None where the library lacks it."""
+        if library == "numpy":
+            if case not in cls.numpy_cases:
+                return None
+            return cls.numpy_cases[case], f"import numpy as np\n{cls.numpy_prepare}"
+        return cls.cases[case], f"import {library} as torch\n{cls.prepare}"
+
+    def setup(self, library, case):
+        if self.text(library, case) is None:
+            raise NotImplementedError(f"{library} has no {case}")  # asv's way to skip
+
+    def timeraw_case(self, library, case):
+        return self.text(library, case)
+
+
+class Small(_Family):
+    """Ten float32 elements: the cost of a call."""
+    prepare = """
+x, y, square = torch.randn(10), torch.randn(10), torch.randn(8, 8)
+batch, weight, bias = torch.randn(4, 8), torch.randn(8, 8), torch.randn(8)
+linear = torch.nn.functional.linear
+"""
+    cases = {
+        "add": "x + y", "multiply by a scalar": "x * 2.0", "exp": "x.exp()", "sum": "x.sum()",
+        "view": "x.view(2, 5)", "slice": "x[2:7]", "select": "x[3]",
+        "8x8 matmul": "square @ square", "linear": "linear(batch, weight, bias)",
+    }
+    numpy_prepare = """
+x, y = np.random.randn(2, 10).astype(np.float32)
+square = np.random.randn(8, 8).astype(np.float32)
+"""
+    numpy_cases = {
+        "add": "x + y", "multiply by a scalar": "x * 2.0", "exp": "np.exp(x)", "sum": "x.sum()",
+        "view": "x.reshape(2, 5)", "slice": "x[2:7]", "select": "x[3]", "8x8 matmul": "square @ square",
+    }
+
+
+class Backward(_Family):
+    """A graph of three nodes over ten elements, recorded and walked."""
+    prepare = "g = torch.randn(10)\nb = torch.randn(10, requires_grad=True)"
+    cases = {"(g * b).sum().backward()": "(g * b).sum().backward()"}
+
+
+class Million(_Family):
+    """One million float32 elements: the kernels."""
+    prepare = "x, y = torch.randn(1_000_000), torch.randn(1_000_000)\ngelu = torch.nn.functional.gelu"
+    cases = {
+        "add": "x + y", "sum": "x.sum()", "sigmoid": "x.sigmoid()", "gelu": "gelu(x)", "exp": "x.exp()", "tanh": "x.tanh()",
+    }
+    numpy_prepare = "x, y = np.random.randn(2, 1_000_000).astype(np.float32)"
+    numpy_cases = {"add": "x + y", "sum": "x.sum()", "exp": "np.exp(x)", "tanh": "np.tanh(x)"}
+
+
+class Rows(_Family):
+    """Normalisation over the rows of a 1024 x 1024 matrix."""
+    prepare = "x = torch.randn(1024, 1024)\nlayer_norm = torch.nn.functional.layer_norm"
+    cases = {"softmax": "torch.softmax(x, 1)", "layer_norm": "layer_norm(x, (1024,))"}
+
+
+class Large(_Family):
+    """Sixteen million float32 elements: the memory."""
+    prepare = "x, y = torch.randn(16_000_000), torch.randn(16_000_000)"
+    cases = {"add": "x + y"}
+    numpy_prepare = "x, y = np.random.rand(2, 16_000_000).astype(np.float32)"
+    numpy_cases = cases
+
+
+class Sgemm(_Family):
+    """Square float32 matrix products."""
+    sizes = (64, 128, 256, 512, 1024, 2048)
+    prepare = f"a = {{n: torch.randn(n, n) for n in {sizes}}}"
+    numpy_prepare = f"a = {{n: np.random.randn(n, n).astype(np.float32) for n in {sizes}}}"
+    cases = {f"{n} x {n}": f"a[{n}] @ a[{n}]" for n in sizes}
+    numpy_cases = cases
+
+
+class Training(_Family):
+    """A whole training step: forward, loss, backward, update."""
+    prepare = """
+nn = torch.nn
+
+def training_step(model, optimizer, inputs, loss_of, target):
+    def step():
+        optimizer.zero_grad()
+        loss_of(model(inputs), target).backward()
+        optimizer.step()
+    return step
+
+small = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+small_step = training_step(small, torch.optim.Adam(small.parameters()), torch.randn(32, 4), nn.MSELoss(), torch.randn(32, 2))
+digits = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+digits_step = training_step(digits, torch.optim.SGD(digits.parameters(), lr=0.01), torch.randn(64, 784),
+                            nn.CrossEntropyLoss(), torch.randint(0, 10, (64,)))
+"""
+    cases = {"MLP 4-64-64-2, batch 32, Adam": "small_step()", "MLP 784-128-10, batch 64, SGD": "digits_step()"}
+
+
+class Import(_Family):
+    """A fresh interpreter that imports the library."""
+    prepare = "import subprocess, sys"
+    cases = {"import": "subprocess.run([sys.executable, '-c', 'import ' + torch.__name__], check=True)"}
+    numpy_prepare = prepare
+    numpy_cases = {"import": "subprocess.run([sys.executable, '-c', 'import numpy'], check=True)"}
+
+
+FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Training, Import)

@@ -1,0 +1,2 @@
+# The loops of kernels/complex.pxi for this CPU level.
+include "../kernels/complex.pxi"

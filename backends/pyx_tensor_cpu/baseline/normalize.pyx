@@ -1,0 +1,2 @@
+"""Softmax and layer normalisation, compiled for this CPU level."""
+include "../kernels/normalize.pxi"

@@ -1,0 +1,2 @@
+# The loops of kernels/real.pxi for this CPU level.
+include "../kernels/real.pxi"

@@ -1,0 +1,593 @@
+"""Matrix products: matmul, bmm, addmm, linear, mv, dot over OpenBLAS and this package's own kernels.
+
+OpenBLAS takes float and complex matrices that are large enough to repay its call; small ones, integers and machines
+without OpenBLAS take the kernels of ``kernels/matmul.pxi``. Row-major C = A B is given to OpenBLAS as C^T = B^T A^T.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cython.parallel cimport prange
+from libc.string cimport memcpy, memset
+
+import ml_dtypes
+import numpy as np
+
+from pyx_tensor_cpu cimport openblas
+from pyx_tensor_cpu.dtypes cimport C64, F32, F64, code_of
+from pyx_tensor_cpu.matmul_kernels cimport MatmulKernels
+from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.parallel cimport thread_limit, threads_for
+
+from pyx_tensor_cpu.level import use_kernels
+
+cnp.import_array()
+
+cdef enum:
+    MAX_DIMS = 64                # NumPy's limit
+    KEEP_GIL_BELOW = 100_000     # multiplications that take less than the hand-over of the GIL is worth
+
+cdef MatmulKernels* kernels = NULL
+
+
+def _bind(module):
+    global kernels
+    kernels = <MatmulKernels*>PyCapsule_GetPointer(module.matmul_kernels, "pyx_tensor_cpu.matmul_kernels")
+
+
+use_kernels("matmul", _bind)
+
+
+# ---- one product of two matrices ----------------------------------------------------------------------------------
+
+cdef inline bint rows_are_dense(const Matrix* m) noexcept nogil:
+    return (m.column == 1 or m.columns == 1) and (m.row >= max(1, m.columns) or m.rows == 1)
+
+
+cdef inline bint columns_are_dense(const Matrix* m) noexcept nogil:
+    return (m.row == 1 or m.rows == 1) and (m.column >= max(1, m.rows) or m.columns == 1)
+
+
+cdef bint is_blas_layout(const Matrix* m) noexcept nogil:
+    """Whether BLAS can take the matrix as it lies in memory, plain or transposed."""
+    return rows_are_dense(m) or columns_are_dense(m)
+
+
+cdef inline Matrix transposed(const Matrix* m) noexcept nogil:
+    cdef Matrix t
+    t.data = m.data
+    t.rows, t.columns = m.columns, m.rows
+    t.row, t.column = m.column, m.row
+    return t
+
+
+cdef inline bint kernels_are_faster(int code, const Matrix* a, const Matrix* b) noexcept nogil:
+    """Whether this package's kernels beat OpenBLAS, by measurement on AVX-512 with OpenBLAS 0.3.34."""
+    cdef i64 work = a.rows * b.columns * a.columns
+    if code >= C64:
+        return work <= 8 * 8 * 8
+    if a.rows == 1 or b.columns == 1:
+        return work <= 16 * 16
+    return work <= (16 * 16 * 16 if b.column == 1 else 48 * 48 * 48)  # OpenBLAS has a short way in for plain matrices only
+
+
+cdef void gemm(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, const void* alpha, const void* beta) noexcept nogil:
+    """c = alpha a b + beta c, with dense rows of c; a and b in a BLAS layout; no size is zero."""
+    cdef int form = code - F32
+    cdef i64 m = a.rows, n = b.columns, k = a.columns
+    cdef i64 ldc = max(n, c_row)
+    cdef bint plain_a = rows_are_dense(a), plain_b = rows_are_dense(b)
+    cdef char trans_a = b'N' if plain_a else b'T'
+    cdef char trans_b = b'N' if plain_b else b'T'
+    cdef i64 lda = max(1, a.columns if a.rows == 1 else a.row) if plain_a else max(1, a.rows if a.columns == 1 else a.column)
+    cdef i64 ldb = max(1, b.columns if b.rows == 1 else b.row) if plain_b else max(1, b.rows if b.columns == 1 else b.column)
+    openblas.blas.gemm[form](&trans_b, &trans_a, &n, &m, &k, alpha, b.data, &ldb, a.data, &lda, beta, c, &ldc)
+
+
+cdef void gemv(int code, const Matrix* a, const Matrix* x, void* y, i64 y_step, const void* alpha, const void* beta) noexcept nogil:
+    """y = alpha a x + beta y for matrices x and y of one column."""
+    cdef int form = code - F32
+    cdef bint plain = rows_are_dense(a)
+    cdef i64 inner = a.columns if plain else a.rows
+    cdef i64 outer = a.rows if plain else a.columns
+    cdef i64 lda = max(1, inner if outer == 1 else (a.row if plain else a.column))
+    cdef char trans = b'T' if plain else b'N'
+    cdef i64 x_step = x.row if x.rows > 1 else 1
+    openblas.blas.gemv[form](&trans, &inner, &outer, alpha, a.data, &lda, x.data, &x_step, beta, y, &y_step)
+
+
+cdef void blas_product(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, const void* alpha, const void* beta) noexcept nogil:
+    cdef Matrix a_t, b_t
+    if b.columns == 1:
+        gemv(code, a, b, c, c_row, alpha, beta)
+    elif a.rows == 1:
+        a_t = transposed(a)
+        b_t = transposed(b)
+        gemv(code, &b_t, &a_t, c, 1, alpha, beta)
+    else:
+        gemm(code, a, b, c, c_row, alpha, beta)
+
+
+cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil:
+    """Write a number as BLAS reads it: one or two float32 or float64."""
+    cdef float* single = <float*>storage
+    if code == F32 or code == C64:
+        single[0] = <float>value.real
+        single[1] = <float>value.imag
+    else:
+        storage[0] = value.real
+        storage[1] = value.imag
+
+
+cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, bint accumulate, bint use_blas) noexcept nogil:
+    """c = a b, or c += a b, on this thread; the rows of c are dense. With ``use_blas`` a and b have BLAS layouts."""
+    cdef double one[2]
+    cdef double beta[2]
+    if not use_blas:
+        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, c, c_row, a.rows, b.columns, a.columns, accumulate)
+        return
+    fill_scalar(code, 1, one)
+    fill_scalar(code, 1 if accumulate else 0, beta)
+    scaled_multiply(code, a, b, c, c_row, one, beta, not accumulate)
+
+
+cdef void scaled_multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row,
+                          const void* alpha, const void* beta, bint beta_is_zero) noexcept nogil:
+    """c = alpha a b + beta c by OpenBLAS on this thread."""
+    cdef i64 i, itemsize = bytes_of(code)
+    if beta_is_zero and (a.rows == 1 or b.columns == 1):
+        # gemv scales what is there, so NaN in fresh memory would survive a factor of 0
+        for i in range(a.rows):
+            memset(<char*>c + i * c_row * itemsize, 0, b.columns * itemsize)
+    blas_product(code, a, b, c, c_row, alpha, beta)
+
+
+cdef inline i64 bytes_of(int code) noexcept nogil:
+    return 4 << (code - F32) if code <= F64 else 8 << (code - C64)
+
+
+# ---- one product over all threads -----------------------------------------------------------------------------------
+# Threads take blocks of c and call OpenBLAS without its own threads: those wait in a busy loop after every product, on
+# the processors that this package's loops want next.
+
+cdef struct Product:
+    int code
+    Matrix a, b
+    char* c
+    i64 c_row, itemsize
+    bint accumulate, use_blas
+    const void* alpha            # NULL for a plain product
+    const void* beta
+    bint beta_is_zero
+
+
+cdef inline void multiply_block(const Product* p, i64 row, i64 rows, i64 column, i64 columns) noexcept nogil:
+    cdef Matrix a = p.a, b = p.b
+    cdef char* c = p.c + (row * p.c_row + column) * p.itemsize
+    if rows <= 0 or columns <= 0:
+        return
+    a.data += row * a.row * p.itemsize
+    a.rows = rows
+    b.data += column * b.column * p.itemsize
+    b.columns = columns
+    if p.alpha == NULL:
+        multiply(p.code, &a, &b, c, p.c_row, p.accumulate, p.use_blas)
+    else:
+        scaled_multiply(p.code, &a, &b, c, p.c_row, p.alpha, p.beta, p.beta_is_zero)
+
+
+cdef inline i64 cost(bint use_blas, i64 m, i64 n, i64 k) noexcept nogil:
+    """Work of a product in additions of a pointwise loop: OpenBLAS does many per cycle, but waits for memory with vectors."""
+    return m * n * k // ((2 if m == 1 or n == 1 else 16) if use_blas else 4)
+
+
+cdef inline i64 share(i64 size, i64 parts) noexcept nogil:
+    """Size of a part, a multiple of the kernels' widths where that leaves something for each."""
+    cdef i64 each = (size + parts - 1) // parts
+    return (each + 15) // 16 * 16 if each >= 64 else each
+
+
+cdef void multiply_blocks(const Product* p) noexcept nogil:
+    cdef i64 m = p.a.rows, n = p.b.columns, i, rows, columns
+    cdef int threads = threads_for(cost(p.use_blas, m, n, p.a.columns)), down = 1, candidate
+    if p.use_blas:
+        openblas.use_threads(1)
+    if threads == 1:
+        multiply_block(p, 0, m, 0, n)
+        return
+    for candidate in range(1, threads + 1):     # the grid whose blocks are nearest to squares reads the least memory
+        if threads % candidate == 0 and m // candidate + n * candidate // threads < m // down + n * down // threads:
+            down = candidate
+    rows = share(m, down)
+    columns = share(n, threads // down)
+    for i in prange(threads, num_threads=threads, schedule="static"):
+        multiply_block(p, i % down * rows, min(rows, m - i % down * rows),
+                       i // down * columns, min(columns, n - i // down * columns))
+
+
+cdef int run(Product* p) except -1:
+    if p.a.rows * p.b.columns * p.a.columns < KEEP_GIL_BELOW:
+        multiply_block(p, 0, p.a.rows, 0, p.b.columns)
+    else:
+        with nogil:
+            multiply_blocks(p)
+    return 0
+
+
+cdef inline void set_target(Product* p, cnp.ndarray out, i64 columns, bint accumulate) noexcept:
+    p.c = cnp.PyArray_BYTES(out)
+    p.itemsize = cnp.PyArray_ITEMSIZE(out)
+    p.c_row = columns
+    p.accumulate = accumulate
+    p.alpha = NULL
+
+
+# ---- arrays -------------------------------------------------------------------------------------------------------
+
+cdef inline bint wants_blas(int code, const Matrix* a, const Matrix* b) except -1:
+    return (code >= F32 and a.rows * b.columns * a.columns != 0 and not kernels_are_faster(code, a, b)
+            and openblas.load())
+
+
+cdef inline bint strides_count_codes(cnp.ndarray a) noexcept:
+    cdef int i
+    cdef i64 size = cnp.PyArray_ITEMSIZE(a)
+    for i in range(cnp.PyArray_NDIM(a)):
+        if cnp.PyArray_STRIDES(a)[i] % size:
+            return False
+    return True
+
+
+cdef inline void matrix_of(cnp.ndarray a, bint column_vector, Matrix* m) noexcept:
+    """The last two dimensions of an array; a vector becomes one column or one row."""
+    cdef int nd = cnp.PyArray_NDIM(a)
+    cdef i64 size = cnp.PyArray_ITEMSIZE(a)
+    cdef cnp.npy_intp* shape = cnp.PyArray_DIMS(a)
+    cdef cnp.npy_intp* strides = cnp.PyArray_STRIDES(a)
+    m.data = cnp.PyArray_BYTES(a)
+    if nd >= 2:
+        m.rows, m.columns = shape[nd - 2], shape[nd - 1]
+        m.row, m.column = strides[nd - 2] // size, strides[nd - 1] // size
+    elif column_vector:
+        m.rows, m.columns = shape[0], 1
+        m.row, m.column = strides[0] // size, 1
+    else:
+        m.rows, m.columns = 1, shape[0]
+        m.row, m.column = max(1, m.columns), strides[0] // size
+
+
+cdef inline cnp.ndarray operand(cnp.ndarray a, bint column_vector, Matrix* m):
+    """Fill m from a, or from a dense copy where the strides split codes; return the array that m points into."""
+    if not strides_count_codes(a):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    matrix_of(a, column_vector, m)
+    return a
+
+
+cdef inline cnp.ndarray blas_operand(cnp.ndarray a, bint column_vector, Matrix* m):
+    """The same with a dense copy where BLAS cannot take the layout."""
+    if not is_blas_layout(m):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+        matrix_of(a, column_vector, m)
+    return a
+
+
+cdef inline cnp.ndarray result_array(int nd, const cnp.npy_intp* shape, cnp.ndarray like):
+    return new_array(nd, <const Py_ssize_t*>shape, <cnp.dtype>cnp.PyArray_DESCR(like))
+
+
+def _mismatch(str op, *arrays):
+    return ValueError(f"{op}: shapes {', '.join(str(np.shape(a)) for a in arrays)} do not fit together")
+
+
+def _in_float32(op, dtype, arrays, *arguments):
+    """The result for half precision: computed in float32, rounded once."""
+    return op(*[None if a is None else a.astype(np.float32) for a in arrays], *arguments).astype(dtype)
+
+
+cdef inline bint has_kernel(int code) noexcept:
+    return kernels.product[code] != NULL
+
+
+cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b):
+    """NumPy's matmul: vectors are rows or columns, leading dimensions are batches and broadcast."""
+    cdef int code = code_of(a)
+    cdef int a_nd = cnp.PyArray_NDIM(a), b_nd = cnp.PyArray_NDIM(b)
+    if a_nd == 0 or b_nd == 0 or cnp.PyArray_DIMS(a)[a_nd - 1] != cnp.PyArray_DIMS(b)[max(0, b_nd - 2)]:
+        raise _mismatch("matmul", a, b)
+    if code != code_of(b):
+        raise TypeError(f"matmul: dtypes {a.dtype} and {b.dtype} differ")
+    if not has_kernel(code):
+        return _in_float32(matmul, a.dtype, (a, b))
+    if a_nd <= 2 and b_nd <= 2:
+        return single_product(code, a, b)
+    if can_fold(a, b):
+        return fold(code, a, b)
+    return batched_product(code, a, b)
+
+
+cdef cnp.ndarray single_product(int code, cnp.ndarray a, cnp.ndarray b):
+    cdef Product p
+    cdef int nd = 0
+    cdef cnp.npy_intp shape[2]
+    cdef cnp.ndarray out
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
+    if cnp.PyArray_NDIM(a) == 2:
+        shape[0] = p.a.rows
+        nd = 1
+    if cnp.PyArray_NDIM(b) == 2:
+        shape[nd] = p.b.columns
+        nd += 1
+    out = result_array(nd, shape, a)
+    set_target(&p, out, p.b.columns, False)
+    run(&p)
+    return out
+
+
+# ---- batches ------------------------------------------------------------------------------------------------------
+
+cdef struct Batches:
+    int nd
+    i64 count
+    i64 shape[MAX_DIMS]
+    i64 a_step[MAX_DIMS]   # bytes from one batch to the next along each dimension, 0 where broadcast
+    i64 b_step[MAX_DIMS]
+
+
+cdef inline i64 batch_size(cnp.ndarray a, int nd, int dim, i64* step) noexcept:
+    """Size along dimension ``dim`` of the nd broadcast batch dimensions, and the step to the next batch."""
+    cdef int own = dim - (nd - (cnp.PyArray_NDIM(a) - 2))
+    step[0] = 0
+    if own < 0 or cnp.PyArray_NDIM(a) < 2:
+        return 1
+    if cnp.PyArray_DIMS(a)[own] != 1:
+        step[0] = cnp.PyArray_STRIDES(a)[own]
+    return cnp.PyArray_DIMS(a)[own]
+
+
+cdef int broadcast_batches(cnp.ndarray a, cnp.ndarray b, Batches* batches) except -1:
+    cdef int i
+    cdef i64 size_a, size_b
+    batches.nd = max(cnp.PyArray_NDIM(a), cnp.PyArray_NDIM(b)) - 2
+    batches.count = 1
+    for i in range(batches.nd):
+        size_a = batch_size(a, batches.nd, i, &batches.a_step[i])
+        size_b = batch_size(b, batches.nd, i, &batches.b_step[i])
+        if size_a != size_b and size_a != 1 and size_b != 1:
+            raise _mismatch("matmul", a, b)
+        batches.shape[i] = size_b if size_a == 1 else size_a
+        batches.count *= batches.shape[i]
+    return 0
+
+
+cdef inline Product batch_product(const Product* p, const Batches* batches, i64 index) noexcept nogil:
+    """The product of one batch."""
+    cdef Product one = p[0]
+    cdef int i
+    cdef i64 rest = index, position
+    for i in range(batches.nd - 1, -1, -1):
+        position = rest % batches.shape[i]
+        rest //= batches.shape[i]
+        one.a.data += position * batches.a_step[i]
+        one.b.data += position * batches.b_step[i]
+    one.c += index * p.a.rows * p.b.columns * p.itemsize
+    return one
+
+
+cdef void multiply_batch(const Product* p, const Batches* batches, i64 index) noexcept nogil:
+    cdef Product one = batch_product(p, batches, index)
+    multiply_block(&one, 0, p.a.rows, 0, p.b.columns)
+
+
+cdef void multiply_batches(const Product* p, const Batches* batches) noexcept nogil:
+    """Threads share the batches where those come out even, the blocks of each otherwise."""
+    cdef Product one
+    cdef i64 index
+    cdef int threads = threads_for(batches.count * cost(p.use_blas, p.a.rows, p.b.columns, p.a.columns))
+    if p.use_blas:
+        openblas.use_threads(1)
+    if threads == 1 or batches.count >= 8 * threads or batches.count % threads == 0:
+        if threads == 1:
+            for index in range(batches.count):
+                multiply_batch(p, batches, index)
+        else:
+            for index in prange(batches.count, num_threads=threads, schedule="static"):
+                multiply_batch(p, batches, index)
+    else:
+        for index in range(batches.count):
+            one = batch_product(p, batches, index)
+            multiply_blocks(&one)
+
+
+cdef cnp.ndarray batched_product(int code, cnp.ndarray a, cnp.ndarray b):
+    cdef Product p
+    cdef Batches batches
+    cdef cnp.npy_intp shape[MAX_DIMS]
+    cdef int i, nd
+    cdef cnp.ndarray out
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
+    broadcast_batches(a, b, &batches)
+    nd = batches.nd
+    for i in range(nd):
+        shape[i] = batches.shape[i]
+    if cnp.PyArray_NDIM(a) >= 2:
+        shape[nd] = p.a.rows
+        nd += 1
+    if cnp.PyArray_NDIM(b) >= 2:
+        shape[nd] = p.b.columns
+        nd += 1
+    out = result_array(nd, shape, a)
+    set_target(&p, out, p.b.columns, False)
+    with nogil:
+        multiply_batches(&p, &batches)
+    return out
+
+
+cdef inline bint can_fold(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """Whether the batches of ``a`` are just more rows of one matrix."""
+    return cnp.PyArray_NDIM(b) <= 2 and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_SIZE(a) > 0
+
+
+cdef cnp.ndarray fold(int code, cnp.ndarray a, cnp.ndarray b):
+    rows = np.shape(a)[:cnp.PyArray_NDIM(a) - 1]
+    product = single_product(code, a.reshape(-1, np.shape(b)[0]), b)
+    return product.reshape(rows + np.shape(b)[1:])
+
+
+# ---- the other entries --------------------------------------------------------------------------------------------
+
+def bmm(cnp.ndarray a, cnp.ndarray b):
+    """(batch, m, k) times (batch, k, n)."""
+    return matmul(a, b)
+
+
+def mv(cnp.ndarray a, cnp.ndarray x):
+    """(m, k) times (k,)."""
+    return matmul(a, x)
+
+
+def dot(cnp.ndarray a, cnp.ndarray b):
+    """Sum of the products of two vectors, without conjugation."""
+    return matmul(a, b)
+
+
+def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
+    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,)."""
+    cdef int code = code_of(a), nd = cnp.PyArray_NDIM(a), i
+    cdef Product p
+    cdef Matrix w
+    cdef cnp.npy_intp shape[MAX_DIMS]
+    cdef cnp.ndarray out
+    check_linear(code, a, weight, bias)
+    if not has_kernel(code):
+        return _in_float32(linear, a.dtype, (a, weight, bias))
+    p.code = code
+    if nd > 2 and not cnp.PyArray_IS_C_CONTIGUOUS(a):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    a = operand(a, False, &p.a)
+    weight = operand(weight, False, &w)
+    for i in range(nd - 1):
+        shape[i] = cnp.PyArray_DIMS(a)[i]
+    shape[nd - 1] = w.rows
+    if nd > 2:
+        fold_rows(a, &p.a)
+    p.b = transposed(&w)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if p.use_blas:
+        if nd <= 2:
+            a = blas_operand(a, False, &p.a)
+        weight = blas_operand(weight, False, &w)
+        p.b = transposed(&w)
+    out = result_array(nd, shape, a)
+    if bias is not None:
+        fill_rows(out, bias, p.a.rows)
+    set_target(&p, out, p.b.columns, bias is not None)
+    run(&p)
+    return out
+
+
+cdef inline int check_linear(int code, cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias) except -1:
+    cdef int nd = cnp.PyArray_NDIM(a)
+    if nd == 0 or cnp.PyArray_NDIM(weight) != 2 or cnp.PyArray_DIMS(a)[nd - 1] != cnp.PyArray_DIMS(weight)[1]:
+        raise _mismatch("linear", a, weight)
+    if bias is not None and (cnp.PyArray_NDIM(bias) != 1 or cnp.PyArray_DIMS(bias)[0] != cnp.PyArray_DIMS(weight)[0]):
+        raise _mismatch("linear", a, weight, bias)
+    if code != code_of(weight) or (bias is not None and code != code_of(bias)):
+        raise TypeError(f"linear: dtypes {a.dtype}, {weight.dtype}, {None if bias is None else bias.dtype} differ")
+    return 0
+
+
+cdef inline void fold_rows(cnp.ndarray a, Matrix* m) noexcept:
+    """All dimensions but the last of a dense array as the rows of one matrix."""
+    cdef int i
+    m.rows = 1
+    for i in range(cnp.PyArray_NDIM(a) - 1):
+        m.rows *= cnp.PyArray_DIMS(a)[i]
+    m.row = m.columns
+
+
+cdef int fill_rows(cnp.ndarray out, cnp.ndarray row, i64 rows) except -1:
+    """Write a vector into every row of a dense array."""
+    cdef i64 i, size
+    cdef char* data = cnp.PyArray_BYTES(out)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(row):
+        row = cnp.PyArray_NewCopy(row, cnp.NPY_CORDER)
+    size = cnp.PyArray_NBYTES(row)
+    for i in range(rows):
+        memcpy(data + i * size, cnp.PyArray_BYTES(row), size)
+    return 0
+
+
+def addmm(cnp.ndarray input, cnp.ndarray m1, cnp.ndarray m2, beta=1, alpha=1, cnp.ndarray out=None):
+    """beta input + alpha m1 m2, where beta = 0 leaves input (and any NaN in it) out."""
+    cdef int code = code_of(m1)
+    cdef cnp.ndarray result
+    if m1.ndim != 2 or m2.ndim != 2 or m1.shape[1] != m2.shape[0]:
+        raise _mismatch("addmm", input, m1, m2)
+    if code != code_of(m2) or code != code_of(input):
+        raise TypeError(f"addmm: dtypes {input.dtype}, {m1.dtype}, {m2.dtype} differ")
+    if not has_kernel(code):
+        result = _in_float32(addmm, m1.dtype, (input, m1, m2), beta, alpha)
+    elif out is not None and cnp.PyArray_IS_C_CONTIGUOUS(out) and not shares_data(out, m1) and not shares_data(out, m2):
+        result = out
+    else:
+        result = result_array(2, [m1.shape[0], m2.shape[1]], m1)
+    if has_kernel(code):
+        if beta != 0 and result is not input:
+            np.copyto(result, input)
+        add_product(code, result, m1, m2, beta, alpha)
+    if out is None or result is out:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+cdef inline bint shares_data(cnp.ndarray a, cnp.ndarray b) noexcept:
+    return cnp.PyArray_BYTES(a) == cnp.PyArray_BYTES(b)
+
+
+cdef int add_product(int code, cnp.ndarray c, cnp.ndarray a, cnp.ndarray b, beta, alpha) except -1:
+    """c = beta c + alpha a b in place, for a dense c."""
+    cdef Product p
+    cdef bint plain = alpha == 1 and (beta == 0 or beta == 1)
+    cdef double alpha_storage[2]
+    cdef double beta_storage[2]
+    p.code = code
+    a = operand(a, False, &p.a)
+    b = operand(b, True, &p.b)
+    p.use_blas = wants_blas(code, &p.a, &p.b)
+    if not plain and not p.use_blas:
+        return add_scaled(c, matmul(a, b), beta, alpha)
+    if p.use_blas:
+        a = blas_operand(a, False, &p.a)
+        b = blas_operand(b, True, &p.b)
+    set_target(&p, c, p.b.columns, beta == 1)
+    if not plain:
+        fill_scalar(code, alpha, alpha_storage)
+        fill_scalar(code, beta, beta_storage)
+        p.alpha, p.beta = alpha_storage, beta_storage
+        p.beta_is_zero = beta == 0
+    return run(&p)
+
+
+cdef int add_scaled(cnp.ndarray c, cnp.ndarray product, beta, alpha) except -1:
+    """c = beta c + alpha product in place."""
+    alpha, beta = (np.asarray(x).astype(c.dtype) for x in (alpha, beta))
+    np.multiply(product, alpha, out=product)
+    if beta == 0:
+        np.copyto(c, product)
+    else:
+        np.multiply(c, beta, out=c)
+        np.add(c, product, out=c)
+    return 0

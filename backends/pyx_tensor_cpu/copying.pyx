@@ -1,0 +1,265 @@
+"""Creating, copying, converting and rearranging arrays."""
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF
+from numpy cimport ndarray
+
+import numpy as np
+
+from pyx_tensor_cpu.dtypes cimport *
+from pyx_tensor_cpu.iterate cimport convert_into
+from pyx_tensor_cpu.memory cimport new_array, new_like
+
+from .memory import empty
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
+                                void* data, int flags, void* obj)
+
+cdef enum:
+    MAX_DIMS = 64
+
+
+cdef bint is_complex(int code) noexcept:
+    return code == C64 or code == C128
+
+
+cdef object assign(ndarray dst, ndarray src):
+    """Write `src`, broadcast and converted, into `dst`, which it does not overlap."""
+    cdef int to = code_of(dst), source = code_of(src)
+    if to == source or to == BOOL or not (is_complex(to) or is_complex(source)):
+        convert_into(dst, src)
+    elif not is_complex(to):
+        convert_into(dst, (<object>src).real)
+    else:
+        convert_into((<object>dst).real, (<object>src).real if is_complex(source) else src)
+        convert_into((<object>dst).imag, (<object>src).imag if is_complex(source) else np.zeros((), (<object>dst).imag.dtype))
+
+
+cdef object reach(ndarray a, char** low, char** high):
+    """The first byte of `a` and the first one behind it."""
+    cdef int d
+    cdef Py_ssize_t span
+    low[0] = high[0] = <char*>cnp.PyArray_DATA(a)
+    if cnp.PyArray_SIZE(a) == 0:
+        return
+    for d in range(cnp.PyArray_NDIM(a)):
+        span = (cnp.PyArray_DIM(a, d) - 1) * cnp.PyArray_STRIDE(a, d)
+        if span < 0:
+            low[0] += span
+        else:
+            high[0] += span
+    high[0] += cnp.PyArray_ITEMSIZE(a)
+
+
+cdef bint may_overlap(ndarray a, ndarray b):
+    cdef char *a_low
+    cdef char *a_high
+    cdef char *b_low
+    cdef char *b_high
+    reach(a, &a_low, &a_high)
+    reach(b, &b_low, &b_high)
+    return a_low < b_high and b_low < a_high
+
+
+cdef object check_writeable(ndarray dst, str name):
+    if not cnp.PyArray_ISWRITEABLE(dst):
+        raise ValueError(f"{name}: the destination is read-only")
+
+
+# ---- creation ----
+
+def full(shape, value, dtype):
+    """A C-contiguous array of one value."""
+    return fill_(empty(shape, dtype), value)
+
+
+def fill_(ndarray dst not None, value):
+    """Write `value`, a number or a 0-dim array, everywhere; integers wrap."""
+    check_writeable(dst, "fill_")
+    cdef ndarray source = np.asarray(value)
+    cdef ndarray scalar = new_array(0, NULL, dst.dtype)
+    if cnp.PyArray_NDIM(source):
+        raise ValueError(f"fill_: the value has shape {value.shape}, expected a number or a 0-dim array")
+    assign(scalar, source)
+    convert_into(dst, scalar)
+    return dst
+
+
+def arange(start, end, step, dtype):
+    """start, start + step, … below end (above, for a negative step)."""
+    cdef Py_ssize_t i, n
+    cdef double first, width
+    if step == 0:
+        raise ValueError("arange: step must not be zero")
+    if all(isinstance(v, int) for v in (start, end, step)):
+        n = max(0, -((start - end) // step))
+        whole = np.arange(n)
+        return cast(whole * step + start, np.dtype(dtype))
+    n = max(0, int(np.ceil((end - start) / step)))
+    values = np.empty(n)
+    cdef double[::1] v = values
+    first, width = start, step
+    for i in range(n):
+        v[i] = first + width * i
+    return cast(values, np.dtype(dtype))
+
+
+def eye(n, m, dtype):
+    """Ones on the diagonal of an (n, m) array of zeros."""
+    result = full((n, m), 0, dtype)
+    np.fill_diagonal(result, 1)
+    return result
+
+
+# ---- copies ----
+
+def copy(ndarray a not None):
+    """A C-contiguous copy."""
+    cdef ndarray result = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), a.dtype)
+    convert_into(result, a)
+    return result
+
+
+def cast(ndarray a not None, dtype, ndarray out=None):
+    """A copy of `a` as `dtype`, in its layout: reals are cut towards zero, complex numbers lose their imaginary part."""
+    cdef cnp.dtype target = cnp.dtype(dtype)
+    if out is None:
+        out = new_like(a, target)
+    else:
+        check_writeable(out, "cast")
+        if (<object>out).shape != (<object>a).shape or out.dtype != target:
+            raise ValueError(f"cast: out has shape {(<object>out).shape} and dtype {out.dtype}, expected {(<object>a).shape} and {target}")
+        if may_overlap(out, a):
+            a = copy(a)
+    assign(out, a)
+    return out
+
+
+def copy_(ndarray dst not None, ndarray src not None):
+    """Write `src`, broadcast and converted, into `dst`; the two may overlap."""
+    cdef int extra = cnp.PyArray_NDIM(dst) - cnp.PyArray_NDIM(src), d
+    check_writeable(dst, "copy_")
+    for d in range(cnp.PyArray_NDIM(src)):
+        if extra < 0 or cnp.PyArray_DIM(src, d) != 1 and cnp.PyArray_DIM(src, d) != cnp.PyArray_DIM(dst, d + extra):
+            raise ValueError(f"copy_: the source of shape {(<object>src).shape} does not broadcast to {(<object>dst).shape}")
+    if may_overlap(dst, src):
+        src = copy(src)
+    assign(dst, src)
+    return dst
+
+
+def cat(arrays, Py_ssize_t dim):
+    """Join arrays of one dtype along `dim`; 1-d empty ones are left out, whatever the shape of the others."""
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t start = 0, size
+    cdef ndarray a, first, result
+    cdef int d, ndim
+    kept = [a for a in arrays if (<object>a).shape != (0,)]
+    if not kept:
+        return copy(arrays[0])
+    first = kept[0]
+    ndim = cnp.PyArray_NDIM(first)
+    if not 0 <= dim < ndim:
+        raise ValueError(f"cat: dim {dim} is out of range for arrays of {ndim} dimensions")
+    for d in range(ndim):
+        shape[d] = cnp.PyArray_DIM(first, d)
+    shape[dim] = 0
+    for a in kept:
+        check_joins(a, first, dim)
+        shape[dim] += cnp.PyArray_DIM(a, dim)
+    result = new_array(ndim, shape, first.dtype)
+    for a in kept:
+        size = cnp.PyArray_DIM(a, dim)
+        convert_into(narrow(result, dim, start, size), a)
+        start += size
+    return result
+
+
+cdef object check_joins(ndarray a, ndarray first, int dim):
+    cdef int d
+    same = cnp.PyArray_NDIM(a) == cnp.PyArray_NDIM(first)
+    for d in range(cnp.PyArray_NDIM(first)):
+        same = same and (d == dim or cnp.PyArray_DIM(a, d) == cnp.PyArray_DIM(first, d))
+    if not same:
+        raise ValueError(f"cat: shapes {(<object>first).shape} and {(<object>a).shape} differ in another dimension than {dim}")
+    if code_of(a) != code_of(first):
+        raise TypeError(f"cat: dtypes {first.dtype} and {a.dtype} differ")
+
+
+def flip(ndarray a not None, dims):
+    """A copy with the order along `dims` reversed."""
+    return copy((<object>a)[tuple([slice(None, None, -1 if d in dims else 1) for d in range(cnp.PyArray_NDIM(a))])])
+
+
+def roll(ndarray a not None, shifts, dims):
+    """A copy with elements moved by `shifts` along `dims`, around the end; without dims, along the flattened array."""
+    cdef ndarray result
+    cdef Py_ssize_t size, shift
+    if not dims:
+        return roll(copy(a).reshape(-1), shifts, (0,)).reshape((<object>a).shape)
+    if len(shifts) != len(dims):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(dims)} dims")
+    for s, d in zip(shifts, dims):
+        size = cnp.PyArray_DIM(a, d)
+        shift = s % size if size else 0
+        result = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), a.dtype)
+        convert_into(narrow(result, d, shift, size - shift), narrow(a, d, 0, size - shift))
+        convert_into(narrow(result, d, 0, shift), narrow(a, d, size - shift, shift))
+        a = result
+    return a
+
+
+# ---- views ----
+
+cdef ndarray view(ndarray base, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, char* data):
+    """An array on the memory of `base`; strides in bytes."""
+    cdef cnp.dtype dtype = base.dtype
+    cdef ndarray result
+    Py_INCREF(dtype)                # NumPy steals this reference
+    result = PyArray_NewFromDescr(ndarray, dtype, ndim, <const cnp.npy_intp*>shape, <const cnp.npy_intp*>strides, data,
+                                  cnp.NPY_ARRAY_WRITEABLE if cnp.PyArray_ISWRITEABLE(base) else 0, NULL)
+    cnp.set_array_base(result, base)
+    return result
+
+
+cdef ndarray narrow(ndarray a, int dim, Py_ssize_t start, Py_ssize_t size):
+    """The view of `size` elements from `start` on along `dim`."""
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(a)):
+        shape[d] = cnp.PyArray_DIM(a, d)
+    shape[dim] = size
+    return view(a, cnp.PyArray_NDIM(a), shape, <const Py_ssize_t*>cnp.PyArray_STRIDES(a),
+                <char*>cnp.PyArray_DATA(a) + start * cnp.PyArray_STRIDE(a, dim))
+
+
+cdef object out_of_bounds(shape, strides, Py_ssize_t offset, Py_ssize_t elements):
+    return RuntimeError(f"as_strided: shape {tuple(shape)} with strides {tuple(strides)} and offset {offset} is out of bounds "
+                        f"for memory of {elements} elements")
+
+
+def as_strided(ndarray base not None, shape, strides, Py_ssize_t offset):
+    """A view on the memory of `base`, strides and offset in elements; the offset counts from base's first element."""
+    cdef Py_ssize_t sizes[MAX_DIMS]
+    cdef Py_ssize_t steps[MAX_DIMS]
+    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(base), last = offset, size, step
+    cdef char *low
+    cdef char *high
+    cdef char *data = <char*>cnp.PyArray_DATA(base)
+    cdef int d = 0, ndim = len(shape)
+    cdef bint nothing = False
+    if ndim > MAX_DIMS or len(strides) != ndim:
+        raise ValueError(f"as_strided: shape {tuple(shape)} and strides {tuple(strides)} must have one length of at most {MAX_DIMS}")
+    reach(base, &low, &high)
+    for size, step in zip(shape, strides):
+        if size < 0 or step < 0 or size > 1 and step and size - 1 > (high - low) // itemsize // step:
+            raise out_of_bounds(shape, strides, offset, (high - low) // itemsize)
+        sizes[d], steps[d] = size, step * itemsize
+        nothing = nothing or size == 0
+        last += (size - 1) * step if size > 1 else 0
+        d += 1
+    if offset < 0 or not nothing and (last < offset or data + (last + 1) * itemsize > high):
+        raise out_of_bounds(shape, strides, offset, (high - low) // itemsize)
+    return view(base, ndim, sizes, steps, data + (0 if nothing else offset * itemsize))

@@ -1,0 +1,541 @@
+/* Elementary functions of one number, written without branches so that the compiler vectorises the loop around them.
+ *
+ * `m_name(x)` is the function for the type of x. Series are plain Taylor series on a reduced argument, long enough that
+ * the truncation is below a tenth of an ulp. Where a float function has no version of its own it is the double one rounded.
+ * Rare functions call the C library. Compiled without -ffast-math: NaN, infinities and signed zeros must survive.
+ */
+#ifndef PYX_TENSOR_SCALAR_MATH_H
+#define PYX_TENSOR_SCALAR_MATH_H
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define REAL_GENERIC(name, x) _Generic((x), float: name##_f32, double: name##_f64)
+/* The float function is the double one, rounded once. */
+#define FLOAT_FROM_DOUBLE(name) static inline float name##_f32(float x) { return (float)name##_f64(x); }
+#define FLOAT_FROM_DOUBLE_2(name) static inline float name##_f32(float x, float y) { return (float)name##_f64(x, y); }
+#define FROM_LIBM(name, function) \
+    static inline double name##_f64(double x) { return function(x); } \
+    static inline float name##_f32(float x) { return function##f(x); }
+
+static inline uint32_t bits_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline uint64_t bits_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline float from_bits_f32(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
+static inline double from_bits_f64(uint64_t u) { double x; memcpy(&x, &u, sizeof x); return x; }
+
+/* Adding 1.5 * 2^(mantissa bits) rounds to an integer and leaves it in the low bits: conversions that AVX2 lacks. */
+#define ROUNDER_F32 0x1.8p23f
+#define ROUNDER_F64 0x1.8p52
+/* 2^n for the integer in the low bits of x = n + ROUNDER, n in the range of normal exponents. */
+static inline float power_of_two_f32(float x) { return from_bits_f32((bits_f32(x) + 127u) << 23); }
+static inline double power_of_two_f64(double x) { return from_bits_f64((bits_f64(x) + 1023u) << 52); }
+
+static inline float clip_f32(float x, float lo, float hi) { x = x > hi ? hi : x; return x < lo ? lo : x; }
+static inline double clip_f64(double x, double lo, double hi) { x = x > hi ? hi : x; return x < lo ? lo : x; }
+
+#define LOG2E 1.4426950408889634074
+#define LN2_HI_F32 0x1.62e4p-1f         /* so short that n * LN2_HI is exact */
+#define LN2_LO_F32 0x1.7f7d1cp-20f
+#define LN2_HI_F64 0x1.62e42feep-1
+#define LN2_LO_F64 0x1.a39ef35793c76p-33
+#define INV_SQRT_2PI 0.39894228040143267794
+#define INV_SQRT_PI 0.56418958354775628695
+#define SQRT_HALF 0.70710678118654752440
+#define PI 3.14159265358979323846
+
+/* ---- exponentials: 2^n * e^r with |r| <= ln2 / 2 ---- */
+
+/* (e^r - 1 - r) / r^2 */
+static inline float exp_tail_f32(float r) {
+    return 0.5f + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))));
+}
+static inline double exp_tail_f64(double r) {
+    double r2 = r * r, r4 = r2 * r2;
+    double low = (1. / 2 + r * (1. / 6)) + r2 * (1. / 24 + r * (1. / 120));
+    double middle = (1. / 720 + r * (1. / 5040)) + r2 * (1. / 40320 + r * (1. / 362880));
+    double high = (1. / 3628800 + r * (1. / 39916800)) + r2 * (1. / 479001600 + r * (1. / 6227020800.));
+    return low + r4 * (middle + r4 * high);
+}
+
+/* p * 2^n in two steps, because 2^n alone may be out of range where the product is not. */
+static inline float scale_f32(float p, float n) {
+    float half = n * 0.5f + ROUNDER_F32;
+    return p * power_of_two_f32(half) * power_of_two_f32(n - (half - ROUNDER_F32) + ROUNDER_F32);
+}
+static inline double scale_f64(double p, double n) {
+    double half = n * 0.5 + ROUNDER_F64;
+    return p * power_of_two_f64(half) * power_of_two_f64(n - (half - ROUNDER_F64) + ROUNDER_F64);
+}
+
+static inline float exp_f32(float x) {
+    x = clip_f32(x, -104.f, 89.f);
+    float n = (x * (float)LOG2E + ROUNDER_F32) - ROUNDER_F32;
+    float r = (x - n * LN2_HI_F32) - n * LN2_LO_F32;
+    return scale_f32(1.f + (r + r * r * exp_tail_f32(r)), n);
+}
+static inline double exp_f64(double x) {
+    x = clip_f64(x, -746., 710.);
+    double n = (x * LOG2E + ROUNDER_F64) - ROUNDER_F64;
+    double r = (x - n * LN2_HI_F64) - n * LN2_LO_F64;
+    return scale_f64(1. + (r + r * r * exp_tail_f64(r)), n);
+}
+static inline double exp2_f64(double x) {
+    x = clip_f64(x, -1076., 1025.);
+    double n = (x + ROUNDER_F64) - ROUNDER_F64;
+    double r = (x - n) * (LN2_HI_F64 + LN2_LO_F64);
+    return scale_f64(1. + (r + r * r * exp_tail_f64(r)), n);
+}
+FLOAT_FROM_DOUBLE(exp2)
+
+/* 2^n (e^r - 1) + (2^n - 1), with 2^(n-1) for 2^n because 2^1024 is not a number. */
+static inline float expm1_f32(float x) {
+    float y = clip_f32(x, -30.f, 89.f);
+    float n = (y * (float)LOG2E + ROUNDER_F32) - ROUNDER_F32;
+    float r = (y - n * LN2_HI_F32) - n * LN2_LO_F32;
+    float s = power_of_two_f32(n - 1.f + ROUNDER_F32);
+    return copysignf((s * (r + r * r * exp_tail_f32(r)) + (s - 0.5f)) * 2.f, x);
+}
+static inline double expm1_f64(double x) {
+    double y = clip_f64(x, -60., 710.);
+    double n = (y * LOG2E + ROUNDER_F64) - ROUNDER_F64;
+    double r = (y - n * LN2_HI_F64) - n * LN2_LO_F64;
+    double s = power_of_two_f64(n - 1. + ROUNDER_F64);
+    return copysign((s * (r + r * r * exp_tail_f64(r)) + (s - 0.5)) * 2., x);
+}
+
+/* ---- logarithms: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = f / (2 + f), f = m - 1 ---- */
+
+#define SQRT_HALF_BITS_F32 0x3f3504f3u
+#define SQRT_HALF_BITS_F64 0x3fe6a09e667f3bcdull
+
+static inline float split_f32(float x, float *k) {
+    uint32_t u = bits_f32(x) - SQRT_HALF_BITS_F32;
+    *k = (float)((int32_t)u >> 23);
+    return from_bits_f32((u & 0x007fffffu) + SQRT_HALF_BITS_F32);
+}
+static inline double split_f64(double x, double *k) {
+    uint64_t u = bits_f64(x) + (0x3ff0000000000000ull - SQRT_HALF_BITS_F64);
+    *k = from_bits_f64(0x4330000000000000ull | (u >> 52)) - (0x1p52 + 1023.);
+    return from_bits_f64((u & 0x000fffffffffffffull) + SQRT_HALF_BITS_F64);
+}
+
+/* (f - log(1 + f)) with the small term `tail` added to the logarithm while it is still small */
+static inline float log_gap_f32(float f, float tail) {
+    float s = f / (2.f + f), z = s * s, half = 0.5f * f * f;
+    float r = z * (2.f / 3 + z * (2.f / 5 + z * (2.f / 7 + z * (2.f / 9))));
+    return half - (s * (half + r) + tail);
+}
+static inline double log_gap_f64(double f, double tail) {
+    double s = f / (2. + f), z = s * s, w = z * z, half = 0.5 * f * f;
+    double odd = 2. / 3 + w * (2. / 7 + w * (2. / 11 + w * (2. / 15 + w * (2. / 19))));
+    double even = 2. / 5 + w * (2. / 9 + w * (2. / 13 + w * (2. / 17 + w * (2. / 21))));
+    return half - (s * (half + z * (odd + z * even)) + tail);
+}
+
+static inline float log_specials_f32(float x, float y) {
+    y = x == 0.f ? -INFINITY : y;
+    y = x < 0.f ? NAN : y;
+    return x < INFINITY ? y : x;        /* infinity and NaN */
+}
+static inline double log_specials_f64(double x, double y) {
+    y = x == 0. ? -INFINITY : y;
+    y = x < 0. ? NAN : y;
+    return x < INFINITY ? y : x;
+}
+
+static inline float log_f32(float x) {
+    float k, tiny = x < FLT_MIN ? 1.f : 0.f;
+    float f = split_f32(x < FLT_MIN ? x * 0x1p25f : x, &k) - 1.f;
+    k -= 25.f * tiny;
+    return log_specials_f32(x, k * LN2_HI_F32 - (log_gap_f32(f, k * LN2_LO_F32) - f));
+}
+/* log(x) is k * ln2 + log(1 + f): the two are returned apart so that other bases can scale each exactly */
+static inline double log_parts_f64(double x, double *k) {
+    double tiny = x < DBL_MIN ? 1. : 0.;
+    double f = split_f64(x < DBL_MIN ? x * 0x1p54 : x, k) - 1.;
+    *k -= 54. * tiny;
+    return f;
+}
+static inline double log_f64(double x) {
+    double k, f = log_parts_f64(x, &k);
+    return log_specials_f64(x, k * LN2_HI_F64 - (log_gap_f64(f, k * LN2_LO_F64) - f));
+}
+static inline double log2_f64(double x) {
+    double k, f = log_parts_f64(x, &k);
+    return log_specials_f64(x, k + (f - log_gap_f64(f, 0.)) * LOG2E);
+}
+FLOAT_FROM_DOUBLE(log2)
+static inline double log10_f64(double x) { return log10(x); }
+static inline float log10_f32(float x) { return (float)(log_f64(x) * 0.43429448190325182765); }
+
+/* u = 1 + x was rounded: its logarithm lacks (x - (u - 1)) / u */
+static inline double log1p_f64(double x) {
+    double u = 1. + x, k, m = split_f64(u, &k);
+    double lost = (k > 1. ? 1. - (u - x) : x - (u - 1.)) / u;
+    double near = k == 0. ? 1. : 0.;
+    double f = near != 0. ? x : m - 1.;
+    lost = near != 0. ? 0. : lost;
+    lost = k > 53. ? 0. : lost;
+    double y = k * LN2_HI_F64 - (log_gap_f64(f, k * LN2_LO_F64 + lost) - f);
+    y = log_specials_f64(u, y);
+    return fabs(x) < 0x1p-54 ? x : y;
+}
+FLOAT_FROM_DOUBLE(log1p)
+
+/* ---- powers ---- */
+
+static inline double pow_f64(double x, double y) { return pow(x, y); }
+static inline float pow_f32(float x, float y) {
+    double r = exp2_f64((double)y * log2_f64(fabs((double)x)));
+    double half = 0.5 * (double)y;
+    int whole = trunc((double)y) == (double)y, odd = whole & (floor(half) != half);
+    r = (x < 0.f) & !whole & (x > -INFINITY) ? NAN : r;
+    r = odd ? copysign(r, (double)x) : r;
+    r = (fabsf(x) == 1.f) & (fabsf(y) == INFINITY) ? 1. : r;
+    return (y == 0.f) | (x == 1.f) ? 1.f : (float)r;
+}
+
+/* ---- hyperbolic functions and the activations built on them ---- */
+
+/* tanh = e / (e + 2), e = expm1(2x); past the bound the quotient rounds to 1 */
+static inline float tanh_f32(float x) {
+    float e = expm1_f32(2.f * clip_f32(fabsf(x), 0.f, 9.1f));
+    return copysignf(e / (e + 2.f), x);
+}
+static inline double tanh_f64(double x) {
+    double e = expm1_f64(2. * clip_f64(fabs(x), 0., 20.));
+    return copysign(e / (e + 2.), x);
+}
+
+static inline double half_exp_f64(double x) { double t = exp_f64(0.5 * x); return 0.5 * t * t; }  /* e^x / 2 without overflow */
+static inline double sinh_f64(double x) {
+    double a = fabs(x), e = expm1_f64(a);
+    return copysign(a > 22. ? half_exp_f64(a) : 0.5 * (e + e / (e + 1.)), x);
+}
+static inline double cosh_f64(double x) {
+    double a = fabs(x), e = exp_f64(a);
+    return a > 22. ? half_exp_f64(a) : 0.5 * e + 0.5 / e;
+}
+FLOAT_FROM_DOUBLE(sinh)
+FLOAT_FROM_DOUBLE(cosh)
+
+static inline double asinh_f64(double x) {
+    double a = fabs(x);
+    double near = log1p_f64(a + a * a / (1. + sqrt(a * a + 1.))), far = log_f64(a) + (LN2_HI_F64 + LN2_LO_F64);
+    return copysign(a > 0x1p28 ? far : near, x);
+}
+static inline double acosh_f64(double x) {
+    double t = x - 1.;
+    double near = log1p_f64(t + sqrt(2. * t + t * t)), far = log_f64(x) + (LN2_HI_F64 + LN2_LO_F64);
+    return x > 0x1p28 ? far : near;
+}
+static inline double atanh_f64(double x) {
+    double a = fabs(x);
+    return copysign(0.5 * log1p_f64(2. * a / (1. - a)), x);
+}
+FLOAT_FROM_DOUBLE(asinh)
+FLOAT_FROM_DOUBLE(acosh)
+FLOAT_FROM_DOUBLE(atanh)
+
+/* e^-|x| never overflows */
+static inline float sigmoid_f32(float x) { float e = exp_f32(-fabsf(x)); return (x < 0.f ? e : 1.f) / (1.f + e); }
+static inline double sigmoid_f64(double x) { double e = exp_f64(-fabs(x)); return (x < 0. ? e : 1.) / (1. + e); }
+
+/* tanh(log(1 + e^x)) = n / (n + 2), n = e^x (e^x + 2), and 1 where e^2x would overflow */
+static inline float mish_f32(float x) {
+    float e = exp_f32(clip_f32(x, -104.f, 20.f)), n = e * (e + 2.f);
+    return x == -INFINITY ? -0.f : x * (n / (n + 2.f));
+}
+static inline double mish_f64(double x) {
+    double e = exp_f64(clip_f64(x, -746., 40.)), n = e * (e + 2.);
+    return x == -INFINITY ? -0. : x * (n / (n + 2.));
+}
+
+/* ---- trigonometric functions, for |x| below TRIG_LIMIT; callers send larger ones to the C library ---- */
+
+#define TRIG_LIMIT 1e6                  /* so that n * PIO2_1 is exact */
+#define PIO2_1 0x1.921fb544p+0
+#define PIO2_2 0x1.0b4611a6p-34
+#define PIO2_3 0x1.3198a2e037073p-69
+
+static inline double sin_series(double r) {
+    double z = r * r;
+    return r + r * z * (-1. / 6 + z * (1. / 120 + z * (-1. / 5040 + z * (1. / 362880 + z * (-1. / 39916800
+        + z * (1. / 6227020800. + z * (-1. / 1307674368000.)))))));
+}
+static inline double cos_series(double r) {
+    double z = r * r;
+    return 1. + z * (-1. / 2 + z * (1. / 24 + z * (-1. / 720 + z * (1. / 40320 + z * (-1. / 3628800
+        + z * (1. / 479001600. + z * (-1. / 87178291200. + z * (1. / 20922789888000.))))))));
+}
+/* r = x - n pi/2 in [-pi/4, pi/4]; the low bits of the result are n */
+static inline uint64_t quadrant(double x, double *r) {
+    double t = x * (2. / PI) + ROUNDER_F64, n = t - ROUNDER_F64;
+    *r = ((x - n * PIO2_1) - n * PIO2_2) - n * PIO2_3;
+    return bits_f64(t);
+}
+static inline double sin_f64(double x) {
+    double r;
+    uint64_t n = quadrant(x, &r);
+    double y = n & 1 ? cos_series(r) : sin_series(r);
+    y = from_bits_f64(bits_f64(y) ^ (n & 2) << 62);
+    return x == 0. ? x : y;
+}
+static inline double cos_f64(double x) {
+    double r;
+    uint64_t n = quadrant(x, &r);
+    double y = n & 1 ? sin_series(r) : cos_series(r);
+    return from_bits_f64(bits_f64(y) ^ ((n + 1) & 2) << 62);
+}
+static inline double tan_f64(double x) {
+    double r;
+    uint64_t n = quadrant(x, &r);
+    double s = sin_series(r), c = cos_series(r);
+    double y = (n & 1 ? -c : s) / (n & 1 ? s : c);
+    return x == 0. ? x : y;
+}
+FLOAT_FROM_DOUBLE(sin)
+FLOAT_FROM_DOUBLE(cos)
+FLOAT_FROM_DOUBLE(tan)
+FROM_LIBM(big_sin, sin)
+FROM_LIBM(big_cos, cos)
+FROM_LIBM(big_tan, tan)
+
+FROM_LIBM(asin, asin)
+FROM_LIBM(acos, acos)
+FROM_LIBM(atan, atan)
+static inline double atan2_f64(double y, double x) { return atan2(y, x); }
+static inline float atan2_f32(float y, float x) { return atan2f(y, x); }
+static inline double hypot_f64(double x, double y) { return hypot(x, y); }
+static inline float hypot_f32(float x, float y) {
+    float r = (float)sqrt((double)x * x + (double)y * y);
+    return (fabsf(x) == INFINITY) | (fabsf(y) == INFINITY) ? INFINITY : r;
+}
+static inline double nextafter_f64(double x, double y) { return nextafter(x, y); }
+static inline float nextafter_f32(float x, float y) { return nextafterf(x, y); }
+
+/* ---- the error function and the normal distribution ---- */
+
+FROM_LIBM(libm_erf, erf)
+FROM_LIBM(libm_erfc, erfc)
+
+/* e^(x^2) erfc(x) for 0 <= x <= 10.2, relative error 3e-9: a Chebyshev fit of (1 + 2x) e^(x^2) erfc(x) in t = (x - 3) / (x + 3) */
+static inline double erfc_scaled(double x) {
+    x = clip_f64(x, 0., 10.2);          /* beyond, e^(-x^2) is no float */
+    double inverse = 1. / ((x + 3.) * (1. + 2. * x));
+    double t = (x - 3.) * (1. + 2. * x) * inverse;
+    double p = -0.00027639026083749776;
+    p = p * t + -0.0007957492461335323;
+    p = p * t + 0.0019963757329056688;
+    p = p * t + 0.0025788453659237112;
+    p = p * t + -0.02379134802634766;
+    p = p * t + 0.06829336743302265;
+    p = p * t + -0.11927247426922286;
+    p = p * t + 0.12964661242959008;
+    p = p * t + -0.04756228936925366;
+    p = p * t + -0.13562114482805326;
+    p = p * t + 1.2530080579001333;
+    return p * (x + 3.) * inverse;
+}
+static inline float erfc_f32(float x) {
+    double a = fabs((double)x), e = exp_f64(-a * a) * erfc_scaled(a);
+    return (float)(x < 0.f ? 2. - e : e);
+}
+static inline float erf_f32(float x) {
+    double a = clip_f64(fabs((double)x), 0., 10.), z = a * a;
+    double near = a * (2. * INV_SQRT_PI) * (1. - z * (1. / 3 - z * (1. / 10 - z * (1. / 42 - z * (1. / 216)))));
+    double far = 1. - exp_f64(-z) * erfc_scaled(a);
+    return copysignf((float)(a < 0.25 ? near : far), x);
+}
+static inline double erf_f64(double x) { return libm_erf_f64(x); }
+static inline double erfc_f64(double x) { return libm_erfc_f64(x); }
+
+/* The normal distribution function; *density gets its derivative */
+static inline double normal_cdf_f32(float x, double *density) {
+    double a = fabs((double)x), e = exp_f64(-0.5 * a * a), tail = 0.5 * e * erfc_scaled(a * SQRT_HALF);
+    *density = e * INV_SQRT_2PI;
+    return x > 0.f ? 1. - tail : tail;
+}
+static inline float gelu_f32(float x) {
+    double density;
+    double y = (double)x * normal_cdf_f32(x, &density);
+    return (float)(x == -INFINITY ? -0. : y);
+}
+static inline double gelu_f64(double x) { return x == -INFINITY ? -0. : 0.5 * x * erfc(-x * SQRT_HALF); }
+static inline float gelu_slope_f32(float x) {
+    double density, cdf = normal_cdf_f32(x, &density);
+    return (float)(cdf + clip_f64(x, -40., 40.) * density);
+}
+static inline double gelu_slope_f64(double x) {
+    double y = clip_f64(x, -40., 40.);
+    return 0.5 * erfc(-x * SQRT_HALF) + y * INV_SQRT_2PI * exp_f64(-0.5 * y * y);
+}
+
+/* The tanh approximation: x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) */
+#define GELU_U2 (2. * 0.79788456080286535588)
+static inline float gelu_tanh_f32(float x) {
+    float y = clip_f32(x, -30.f, 30.f);
+    float s = sigmoid_f32((float)GELU_U2 * y * (1.f + 0.044715f * y * y));
+    return x == -INFINITY ? -0.f : x * s;
+}
+static inline double gelu_tanh_f64(double x) {
+    double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
+    return x == -INFINITY ? -0. : x * s;
+}
+static inline double gelu_tanh_slope_f64(double x) {
+    double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
+    return s + y * s * (1. - s) * GELU_U2 * (1. + 3. * 0.044715 * y * y);
+}
+FLOAT_FROM_DOUBLE(gelu_tanh_slope)
+
+/* A first guess good to 2e-3 (Winitzki 2008), then Halley's steps on erf, or on erfc where erf is close to 1 */
+static inline double erfinv_f64(double y) {
+    double a = fabs(y);
+    if (!(a < 1.)) return a == 1. ? copysign(INFINITY, y) : NAN;
+    double l = log1p(-a * a), b = 2. / (PI * 0.147) + 0.5 * l;
+    double x = sqrt(sqrt(b * b - l / 0.147) - b);
+    for (int i = 0; i < 3; i++) {
+        double error = a < 0.5 ? erf(x) - a : (1. - a) - erfc(x);
+        double step = error / (2. * INV_SQRT_PI * exp(-x * x));
+        x -= step / (1. + x * step);
+    }
+    return a == 0. ? y : copysign(x, y);
+}
+FLOAT_FROM_DOUBLE(erfinv)
+
+/* ---- gamma functions ---- */
+
+#if defined(_MSC_VER)
+static inline double lgamma_f64(double x) { return lgamma(x); }
+#else
+extern double lgamma_r(double, int *);
+static inline double lgamma_f64(double x) { int sign; return lgamma_r(x, &sign); }
+#endif
+FLOAT_FROM_DOUBLE(lgamma)
+
+/* Recurrence up to 10, then the asymptotic series; reflection on the left */
+static inline double digamma_f64(double x) {
+    if (x == 0.) return copysign(INFINITY, -x);
+    if (x < 0. && (x == floor(x) || x == -INFINITY)) return NAN;
+    double y = 0.;
+    if (x < 0.) { y = -PI / tan(PI * (x - floor(x))); x = 1. - x; }
+    while (x < 10.) { y -= 1. / x; x += 1.; }
+    double z = 1. / (x * x);
+    return y + log(x) - 0.5 / x
+        - z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z * (1. / 12)))))));
+}
+FLOAT_FROM_DOUBLE(digamma)
+
+/* ---- division with rounding down, as Python divides ---- */
+
+#define FLOOR_DIVISION(suffix, real, c_fmod, c_floor, c_copysign) \
+    static inline real remainder_##suffix(real a, real b) { \
+        real r = c_fmod(a, b); \
+        return (r != 0) & ((b < 0) != (r < 0)) ? r + b : r; \
+    } \
+    static inline real floor_divide_##suffix(real a, real b) { \
+        real r = c_fmod(a, b), q = (a - r) / b; \
+        q = (r != 0) & ((b < 0) != (r < 0)) ? q - 1 : q; \
+        real down = c_floor(q); \
+        down = q - down > (real)0.5 ? down + 1 : down; \
+        down = q != 0 ? down : c_copysign((real)0, a / b); \
+        return b == 0 ? a / b : down; \
+    } \
+    static inline real fmod_##suffix(real a, real b) { return c_fmod(a, b); }
+FLOOR_DIVISION(f32, float, fmodf, floorf, copysignf)
+FLOOR_DIVISION(f64, double, fmod, floor, copysign)
+
+#define INTEGER_DIVISION(suffix, integer, wide) \
+    static inline integer floor_divide_##suffix(integer a, integer b) { \
+        if (b == (integer)-1 && (integer)-1 < 0) return (integer)(0 - (wide)a); \
+        integer q = a / b; \
+        return (a % b != 0) & ((a < 0) != (b < 0)) ? q - 1 : q; \
+    } \
+    static inline integer fmod_##suffix(integer a, integer b) { return b == (integer)-1 && (integer)-1 < 0 ? 0 : a % b; } \
+    static inline integer remainder_##suffix(integer a, integer b) { \
+        integer r = fmod_##suffix(a, b); \
+        return (r != 0) & ((r < 0) != (b < 0)) ? (integer)(r + b) : r; \
+    } \
+    static inline integer pow_##suffix(integer a, integer b) { \
+        if (b < 0) return a == 1 ? 1 : a == (integer)-1 ? (b % 2 == 0 ? 1 : (integer)-1) : 0; \
+        wide y = 1, x = (wide)a; \
+        for (; b; b = (integer)(b >> 1), x *= x) if (b & 1) y *= x; \
+        return (integer)y; \
+    }
+INTEGER_DIVISION(i8, int8_t, uint32_t)
+INTEGER_DIVISION(u8, uint8_t, uint32_t)
+INTEGER_DIVISION(i16, int16_t, uint32_t)
+INTEGER_DIVISION(u16, uint16_t, uint32_t)
+INTEGER_DIVISION(i32, int32_t, uint32_t)
+INTEGER_DIVISION(u32, uint32_t, uint32_t)
+INTEGER_DIVISION(i64, int64_t, uint64_t)
+INTEGER_DIVISION(u64, uint64_t, uint64_t)
+
+#define NUMBER_GENERIC(name, x) _Generic((x), float: name##_f32, double: name##_f64, int8_t: name##_i8, uint8_t: name##_u8, \
+    int16_t: name##_i16, uint16_t: name##_u16, int32_t: name##_i32, uint32_t: name##_u32, int64_t: name##_i64, uint64_t: name##_u64)
+
+/* A shift by the width or more, or by a negative count, moves every bit out, as in PyTorch. */
+#define m_left_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (uint64_t)(a) << ((b) & 63))
+#define m_right_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? ((a) < 0 ? -1 : 0) : (a) >> ((b) & (8 * sizeof(a) - 1)))
+
+/* ---- names without a type ---- */
+
+#define m_exp(x) REAL_GENERIC(exp, x)(x)
+#define m_exp2(x) REAL_GENERIC(exp2, x)(x)
+#define m_expm1(x) REAL_GENERIC(expm1, x)(x)
+#define m_log(x) REAL_GENERIC(log, x)(x)
+#define m_log2(x) REAL_GENERIC(log2, x)(x)
+#define m_log10(x) REAL_GENERIC(log10, x)(x)
+#define m_log1p(x) REAL_GENERIC(log1p, x)(x)
+#define m_sin(x) REAL_GENERIC(sin, x)(x)
+#define m_cos(x) REAL_GENERIC(cos, x)(x)
+#define m_tan(x) REAL_GENERIC(tan, x)(x)
+#define m_big_sin(x) REAL_GENERIC(big_sin, x)(x)
+#define m_big_cos(x) REAL_GENERIC(big_cos, x)(x)
+#define m_big_tan(x) REAL_GENERIC(big_tan, x)(x)
+#define m_asin(x) REAL_GENERIC(asin, x)(x)
+#define m_acos(x) REAL_GENERIC(acos, x)(x)
+#define m_atan(x) REAL_GENERIC(atan, x)(x)
+#define m_sinh(x) REAL_GENERIC(sinh, x)(x)
+#define m_cosh(x) REAL_GENERIC(cosh, x)(x)
+#define m_tanh(x) REAL_GENERIC(tanh, x)(x)
+#define m_asinh(x) REAL_GENERIC(asinh, x)(x)
+#define m_acosh(x) REAL_GENERIC(acosh, x)(x)
+#define m_atanh(x) REAL_GENERIC(atanh, x)(x)
+#define m_sigmoid(x) REAL_GENERIC(sigmoid, x)(x)
+#define m_mish(x) REAL_GENERIC(mish, x)(x)
+#define m_erf(x) REAL_GENERIC(erf, x)(x)
+#define m_erfc(x) REAL_GENERIC(erfc, x)(x)
+#define m_erfinv(x) REAL_GENERIC(erfinv, x)(x)
+#define m_lgamma(x) REAL_GENERIC(lgamma, x)(x)
+#define m_digamma(x) REAL_GENERIC(digamma, x)(x)
+#define m_gelu(x) REAL_GENERIC(gelu, x)(x)
+#define m_gelu_slope(x) REAL_GENERIC(gelu_slope, x)(x)
+#define m_gelu_tanh(x) REAL_GENERIC(gelu_tanh, x)(x)
+#define m_gelu_tanh_slope(x) REAL_GENERIC(gelu_tanh_slope, x)(x)
+#define m_pow(x, y) NUMBER_GENERIC(pow, x)(x, y)
+#define m_floor_divide(x, y) NUMBER_GENERIC(floor_divide, x)(x, y)
+#define m_remainder(x, y) NUMBER_GENERIC(remainder, x)(x, y)
+#define m_fmod(x, y) NUMBER_GENERIC(fmod, x)(x, y)
+#define m_atan2(x, y) REAL_GENERIC(atan2, x)(x, y)
+#define m_hypot(x, y) REAL_GENERIC(hypot, x)(x, y)
+#define m_nextafter(x, y) REAL_GENERIC(nextafter, x)(x, y)
+#define m_sqrt(x) _Generic((x), float: sqrtf, double: sqrt)(x)
+#define m_floor(x) _Generic((x), float: floorf, double: floor)(x)
+#define m_ceil(x) _Generic((x), float: ceilf, double: ceil)(x)
+#define m_round(x) _Generic((x), float: rintf, double: rint)(x)
+#define m_trunc(x) _Generic((x), float: truncf, double: trunc)(x)
+#define m_copysign(x, y) _Generic((x), float: copysignf, double: copysign)(x, y)
+#define m_signbit(x) _Generic((x), float: bits_f32(x) >> 31, double: bits_f64(x) >> 63)
+/* NaN wins in maximum and minimum, loses in fmax and fmin; of integers these are the plain ones. */
+#define m_maximum(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define m_minimum(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define m_fmax(a, b) ((a) >= (b) || (b) != (b) ? (a) : (b))
+#define m_fmin(a, b) ((a) <= (b) || (b) != (b) ? (a) : (b))
+#define m_abs(x) ((x) < 0 ? 0 - (x) : (x))
+#define m_sign(x) (((x) > 0) - ((x) < 0))
+#define m_fabs(x) _Generic((x), float: fabsf, double: fabs)(x)
+#define m_select(c, a, b) ((c) ? (a) : (b))
+
+#endif

@@ -1,0 +1,287 @@
+# Softmax and layer normalisation of float32 and float64, each a few passes over data that stays in the cache.
+from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport INFINITY
+
+from pyx_tensor_cpu.normalize_table cimport (
+    COLUMN_TILE, LayerNorm, LayerNormBackward, NormalizeKernels, NormalizeTable, SoftmaxBackwardColumns,
+    SoftmaxBackwardRows, SoftmaxColumns, SoftmaxRows,
+)
+
+cdef extern from "scalar_math.h" nogil:         # for the type of their argument, whatever Cython thinks
+    double m_exp(double)
+    double m_log(double)
+    double m_sqrt(double)
+
+ctypedef fused Floating:
+    float
+    double
+
+# Tags that choose the terms of a sum at compile time.
+ctypedef struct Plain:                          # p
+    char unused
+ctypedef struct Dot:                            # p * q
+    char unused
+ctypedef struct Square:                         # (p - centre)^2
+    char unused
+ctypedef struct Deviation:                      # p * q * (r - centre)
+    char unused
+
+ctypedef fused Term:
+    Plain
+    Dot
+    Square
+    Deviation
+
+cdef enum:
+    LANE_BYTES = 128                            # two of the widest vector registers
+    BLOCK = 2048                                # elements that go through one pass at a time
+
+
+# ---- sums and maxima over rows ----------------------------------------------------------------------------------------
+
+cdef inline Floating term(Floating* p, Floating* q, Floating* r, Floating centre, Py_ssize_t i, Term* tag) noexcept nogil:
+    if Term is Plain:
+        return p[i]
+    elif Term is Dot:
+        return p[i] * q[i]
+    elif Term is Square:
+        return (p[i] - centre) * (p[i] - centre)
+    else:
+        return p[i] * q[i] * (r[i] - centre)
+
+
+cdef inline Floating block_sum(Floating* p, Floating* q, Floating* r, Floating centre, Py_ssize_t n, Term* tag) noexcept nogil:
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Floating)), i = 0, j
+    cdef Floating lane[LANE_BYTES]
+    cdef Floating total = 0
+    if n < width:
+        for i in range(n):
+            total += term(p, q, r, centre, i, tag)
+        return total
+    for j in range(width):
+        lane[j] = term(p, q, r, centre, j, tag)
+    i = width
+    while i + width <= n:
+        for j in range(width):
+            lane[j] += term(p, q, r, centre, i + j, tag)
+        i += width
+    for j in range(n - i):
+        lane[j] += term(p, q, r, centre, i + j, tag)
+    while width > 1:
+        width //= 2
+        for j in range(width):
+            lane[j] += lane[j + width]
+    return lane[0]
+
+
+cdef inline double row_sum(Floating* p, Floating* q, Floating* r, Floating centre, Py_ssize_t n, Term* tag) noexcept nogil:
+    """The sum of n terms, by blocks whose sums are added in float64."""
+    cdef double total = 0
+    cdef Py_ssize_t i = 0
+    while i < n:
+        total += block_sum(p + i, q + i, r + i, centre, min(n - i, <Py_ssize_t>BLOCK), tag)
+        i += BLOCK
+    return total
+
+
+cdef inline Floating row_max(Floating* p, Py_ssize_t n) noexcept nogil:
+    """The largest element; NaN need not be found, as the sum of exponentials finds it."""
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Floating)), i = 0, j
+    cdef Floating lane[LANE_BYTES]
+    cdef Floating best = -INFINITY
+    if n >= width:
+        for j in range(width):
+            lane[j] = p[j]
+        i = width
+        while i + width <= n:
+            for j in range(width):
+                lane[j] = p[i + j] if p[i + j] > lane[j] else lane[j]
+            i += width
+        for j in range(width):
+            best = lane[j] if lane[j] > best else best
+    while i < n:
+        best = p[i] if p[i] > best else best
+        i += 1
+    return best
+
+
+# ---- softmax ----------------------------------------------------------------------------------------------------------
+
+cdef inline void finish_softmax(Floating* a, Floating* e, Floating* y, Py_ssize_t n, Floating top, double total,
+                                bint log) noexcept nogil:
+    """e, the exponentials of a - top, divided by their total, or the logarithm of that."""
+    cdef Floating factor = <Floating>(1 / total), shift = <Floating>total
+    cdef Py_ssize_t i
+    if log:
+        shift = m_log(shift)
+        for i in range(n):
+            y[i] = (a[i] - top) - shift
+    else:
+        for i in range(n):
+            y[i] = e[i] * factor
+
+
+cdef void softmax_short_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize_t n, bint log) noexcept nogil:
+    """Several rows that fit one block, so that even the exponentials of rows of two elements are vectors."""
+    cdef Floating e[BLOCK]
+    cdef Floating top[BLOCK]
+    cdef Py_ssize_t row, i
+    for row in range(rows):
+        top[row] = row_max(a + row * n, n)
+        for i in range(n):
+            e[row * n + i] = a[row * n + i] - top[row]
+    for i in range(rows * n):
+        e[i] = m_exp(e[i])
+    for row in range(rows):
+        finish_softmax(a + row * n, e + row * n, y + row * n, n, top[row],
+                       block_sum(e + row * n, e, e, <Floating>0, n, <Plain*>NULL), log)
+
+
+cdef void softmax_long_row(Floating* a, Floating* y, Py_ssize_t n, bint log) noexcept nogil:
+    cdef Floating e[BLOCK]
+    cdef Floating top = row_max(a, n)
+    cdef double total = 0
+    cdef Py_ssize_t start = 0, count, i
+    while start < n:
+        count = min(n - start, <Py_ssize_t>BLOCK)
+        for i in range(count):
+            e[i] = m_exp(a[start + i] - top)
+        total += block_sum(<Floating*>e, e, e, <Floating>0, count, <Plain*>NULL)
+        if not log:
+            for i in range(count):
+                y[start + i] = e[i]
+        start += BLOCK
+    finish_softmax(a, y, y, n, top, total, log)
+
+
+cdef void softmax_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize_t n, bint log) noexcept nogil:
+    cdef Py_ssize_t row = 0, count
+    while row < rows:
+        if n > BLOCK:
+            count = 1
+            softmax_long_row(a + row * n, y + row * n, n, log)
+        else:
+            count = min(rows - row, BLOCK // n)
+            softmax_short_rows(a + row * n, y + row * n, count, n, log)
+        row += count
+
+
+cdef void softmax_columns(Floating* a, Floating* y, Py_ssize_t n, Py_ssize_t inner, Py_ssize_t width, bint log) noexcept nogil:
+    cdef Floating top[COLUMN_TILE]
+    cdef Floating total[COLUMN_TILE]
+    cdef Floating e
+    cdef Py_ssize_t i, j
+    for j in range(width):
+        top[j] = a[j]
+        total[j] = 0
+    for i in range(1, n):
+        for j in range(width):
+            top[j] = a[i * inner + j] if a[i * inner + j] > top[j] else top[j]
+    for i in range(n):
+        for j in range(width):
+            e = m_exp(a[i * inner + j] - top[j])
+            total[j] += e
+            y[i * inner + j] = e
+    for j in range(width):
+        total[j] = m_log(total[j]) if log else 1 / total[j]
+    for i in range(n):
+        if log:
+            for j in range(width):
+                y[i * inner + j] = (a[i * inner + j] - top[j]) - total[j]
+        else:
+            for j in range(width):
+                y[i * inner + j] *= total[j]
+
+
+cdef void softmax_backward_rows(Floating* g, Floating* y, Floating* ga, Py_ssize_t rows, Py_ssize_t n, bint log) noexcept nogil:
+    cdef Floating total
+    cdef Py_ssize_t i
+    for _ in range(rows):
+        if log:
+            total = row_sum(g, g, g, <Floating>0, n, <Plain*>NULL)
+            for i in range(n):
+                ga[i] = g[i] - <Floating>m_exp(y[i]) * total
+        else:
+            total = row_sum(g, y, g, <Floating>0, n, <Dot*>NULL)
+            for i in range(n):
+                ga[i] = (g[i] - total) * y[i]
+        g += n
+        y += n
+        ga += n
+
+
+cdef void softmax_backward_columns(Floating* g, Floating* y, Floating* ga, Py_ssize_t n, Py_ssize_t inner,
+                                   Py_ssize_t width, bint log) noexcept nogil:
+    cdef Floating total[COLUMN_TILE]
+    cdef Py_ssize_t i, j
+    for j in range(width):
+        total[j] = 0
+    for i in range(n):
+        for j in range(width):
+            total[j] += g[i * inner + j] if log else g[i * inner + j] * y[i * inner + j]
+    for i in range(n):
+        if log:
+            for j in range(width):
+                ga[i * inner + j] = g[i * inner + j] - <Floating>m_exp(y[i * inner + j]) * total[j]
+        else:
+            for j in range(width):
+                ga[i * inner + j] = (g[i * inner + j] - total[j]) * y[i * inner + j]
+
+
+# ---- layer normalisation ----------------------------------------------------------------------------------------------
+
+cdef void layer_norm(Floating* a, Floating* weight, Floating* bias, Floating* y, Floating* mean, Floating* rstd,
+                     Py_ssize_t rows, Py_ssize_t n, double eps) noexcept nogil:
+    cdef Floating centre, scale
+    cdef Py_ssize_t row, i
+    for row in range(rows):
+        centre = <Floating>(row_sum(a, a, a, <Floating>0, n, <Plain*>NULL) / n)
+        scale = <Floating>(1 / m_sqrt(row_sum(a, a, a, centre, n, <Square*>NULL) / n + eps))
+        mean[row] = centre
+        rstd[row] = scale
+        for i in range(n):
+            y[i] = (a[i] - centre) * scale * weight[i] + bias[i]
+        a += n
+        y += n
+
+
+cdef void layer_norm_backward(Floating* g, Floating* a, Floating* mean, Floating* rstd, Floating* weight, Floating* ga,
+                              Floating* gw, Floating* gb, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
+    cdef Floating centre, scale, flat, slope
+    cdef Py_ssize_t row, i
+    for row in range(rows):
+        centre = mean[row]
+        scale = rstd[row]
+        if ga != NULL:
+            flat = <Floating>(row_sum(g, weight, a, centre, n, <Dot*>NULL) / n)
+            slope = <Floating>(row_sum(g, weight, a, centre, n, <Deviation*>NULL) * scale * scale / n)
+            for i in range(n):
+                ga[i] = (g[i] * weight[i] - flat - (a[i] - centre) * slope) * scale
+            ga += n
+        if gw != NULL:
+            for i in range(n):
+                gw[i] += g[i] * ((a[i] - centre) * scale)
+        if gb != NULL:
+            for i in range(n):
+                gb[i] += g[i]
+        g += n
+        a += n
+
+
+# ---- the table --------------------------------------------------------------------------------------------------------
+
+cdef NormalizeTable TABLE
+
+
+cdef void fill(NormalizeKernels* k, Floating* t) noexcept:
+    k.softmax_rows = <SoftmaxRows>softmax_rows[Floating]
+    k.softmax_columns = <SoftmaxColumns>softmax_columns[Floating]
+    k.softmax_backward_rows = <SoftmaxBackwardRows>softmax_backward_rows[Floating]
+    k.softmax_backward_columns = <SoftmaxBackwardColumns>softmax_backward_columns[Floating]
+    k.layer_norm = <LayerNorm>layer_norm[Floating]
+    k.layer_norm_backward = <LayerNormBackward>layer_norm_backward[Floating]
+
+
+fill(&TABLE.single, <float*>NULL)
+fill(&TABLE.double_, <double*>NULL)
+table = PyCapsule_New(&TABLE, NULL, NULL)

@@ -1,0 +1,387 @@
+# cython: language_level=3
+"""Leaves of the reductions: runs and rows of at most a few thousand elements.
+
+Long sums are trees of these leaves (the driver's work); inside a leaf eight elements are added as a tree into one of
+many independent lanes, which the compiler turns into vector registers, so float32 keeps its accuracy.
+"""
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from pyx_tensor_cpu.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from pyx_tensor_cpu.reduce_table cimport (
+    ARGMAX, ARGMIN, COPY, COUNT, KEPT_TILE, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, PRODUCT, SQUARE,
+    SUM, WIDEN, Fold, Load, Merge, ReduceTable,
+)
+
+ctypedef float complex complex64
+ctypedef double complex complex128
+
+# Tags choose the operation at compile time; no value of these types is ever looked at.
+ctypedef struct Sum:
+    char unused
+ctypedef struct Product:
+    char unused
+ctypedef struct Maximum:
+    char unused
+ctypedef struct Minimum:
+    char unused
+
+ctypedef fused Op:
+    Sum
+    Product
+    Maximum
+    Minimum
+
+ctypedef fused Extremum:
+    Maximum
+    Minimum
+
+ctypedef fused Number:
+    int8_t
+    uint8_t
+    int16_t
+    uint16_t
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+    float
+    double
+    complex64
+    complex128
+
+ctypedef fused Real:
+    int8_t
+    uint8_t
+    int16_t
+    uint16_t
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+    float
+    double
+
+ctypedef fused Floating:
+    float
+    double
+
+cdef enum:
+    LANE_BYTES = 128       # two of the widest vector registers
+
+
+cdef inline bint is_nan(Number x) noexcept nogil:
+    if Number is float or Number is double:
+        return x != x
+    else:
+        return False
+
+
+# ---- sum, product, maximum, minimum ---------------------------------------------------------------------------------
+
+cdef inline Number combine(Number a, Number b, Op* op) noexcept nogil:
+    cdef Number best
+    if Op is Sum:
+        return a + b
+    elif Op is Product:
+        return a * b
+    elif Number is complex64 or Number is complex128:
+        return a                                     # never in the table
+    else:
+        if Op is Maximum:
+            best = a if a > b else b
+        else:
+            best = a if a < b else b
+        if Number is float or Number is double:
+            best = a if a != a else best             # a NaN in b has lost no comparison: it is there already
+        return best
+
+
+cdef inline Number combine8(Number* p, Py_ssize_t step, Op* op) noexcept nogil:
+    return combine(
+        combine(combine(p[0], p[step], op), combine(p[2 * step], p[3 * step], op), op),
+        combine(combine(p[4 * step], p[5 * step], op), combine(p[6 * step], p[7 * step], op), op), op)
+
+
+cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
+    """One result from n > 0 contiguous elements."""
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Number))
+    cdef Py_ssize_t i, j
+    cdef Number lane[LANE_BYTES]
+    cdef Number result
+    if n < width:
+        result = p[0]
+        for i in range(1, n):
+            result = combine(result, p[i], op)
+    else:
+        for j in range(width):
+            lane[j] = p[j]
+        i = width
+        while i + 8 * width <= n:
+            for j in range(width):
+                lane[j] = combine(lane[j], combine8(p + i + j, width, op), op)
+            i += 8 * width
+        while i + width <= n:
+            for j in range(width):
+                lane[j] = combine(lane[j], p[i + j], op)
+            i += width
+        for j in range(n - i):
+            lane[j] = combine(lane[j], p[i + j], op)
+        while width > 1:
+            width //= 2
+            for j in range(width):
+                lane[j] = combine(lane[j], lane[j + width], op)
+        result = lane[0]
+    if Op is Sum:
+        result = result + 0                          # a sum of negative zeros is +0, as in PyTorch
+    return result
+
+
+cdef inline void fold_rows(Number* a, Py_ssize_t n, Py_ssize_t rows, Py_ssize_t step, Number* out, Op* op) noexcept nogil:
+    """n <= KEPT_TILE results from rows > 0 rows that lie step elements apart."""
+    cdef Number acc[KEPT_TILE]                       # local, so that the compiler knows that nothing overlaps it
+    cdef Py_ssize_t row = 1, j
+    for j in range(n):
+        acc[j] = a[j]
+    while row + 8 <= rows:
+        for j in range(n):
+            acc[j] = combine(acc[j], combine8(a + row * step + j, step, op), op)
+        row += 8
+    while row < rows:
+        for j in range(n):
+            acc[j] = combine(acc[j], a[row * step + j], op)
+        row += 1
+    if Op is Sum:
+        for j in range(n):
+            acc[j] = acc[j] + 0
+    memcpy(out, acc, n * sizeof(Number))
+
+
+cdef inline void fold_narrow(Number* a, Py_ssize_t n, Py_ssize_t rows, Number* out, Op* op) noexcept nogil:
+    """As fold_rows for contiguous rows of a few elements: as many rows as fit a tile are one wide row."""
+    cdef Number wide[KEPT_TILE]
+    cdef Py_ssize_t group = min(KEPT_TILE // n, max(1, rows // 8)), groups = rows // group, row, j
+    fold_rows(a, group * n, groups, group * n, wide, op)
+    fold_rows(wide, n, group, n, out, op)
+    for row in range(groups * group, rows):
+        for j in range(n):
+            out[j] = combine(out[j], a[row * n + j], op)
+
+
+cdef void fold(Number* a, Py_ssize_t kept, Py_ssize_t kept_stride, Py_ssize_t reduced, Py_ssize_t reduced_stride,
+               Number* out, char* extra, Op* op) noexcept nogil:
+    cdef Py_ssize_t size = sizeof(Number), i
+    if reduced_stride == size:
+        for i in range(kept):
+            out[i] = fold_run(<Number*>(<char*>a + i * kept_stride), reduced, op)
+    elif kept <= 16 and reduced_stride == kept * size:
+        fold_narrow(a, kept, reduced, out, op)
+    else:
+        fold_rows(a, kept, reduced, reduced_stride // size, out, op)
+
+
+cdef void merge(Number* out, char* extra, Number* part, char* part_extra, Py_ssize_t kept, Py_ssize_t n_out,
+                Py_ssize_t n_part, Op* op) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(kept):
+        out[j] = combine(out[j], part[j], op)
+
+
+# ---- argmax, argmin: the extremum to out, its first position to extra -----------------------------------------------
+
+cdef inline bint beats(Real a, Real b, Extremum* op) noexcept nogil:
+    """Whether a takes the place of an earlier b: NaN beats numbers, equals do not beat."""
+    if Extremum is Maximum:
+        return (a > b) | (is_nan(a) & (not is_nan(b)))
+    else:
+        return (a < b) | (is_nan(a) & (not is_nan(b)))
+
+
+cdef inline int64_t find_first(Real* p, Py_ssize_t n, Real value) noexcept nogil:
+    """The first position of a value that p holds; NaN finds NaN."""
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Real)), i = 0, j
+    cdef Real found
+    if is_nan(value):
+        while not is_nan(p[i]):
+            i += 1
+        return i
+    while i + width <= n:
+        found = 0
+        for j in range(width):
+            found = found if p[i + j] != value else <Real>1
+        if found != 0:
+            break
+        i += width
+    while p[i] != value:
+        i += 1
+    return i
+
+
+cdef void fold_arg(Real* a, Py_ssize_t kept, Py_ssize_t kept_stride, Py_ssize_t reduced, Py_ssize_t reduced_stride,
+                   Real* out, int64_t* extra, Extremum* op) noexcept nogil:
+    cdef Py_ssize_t step = reduced_stride // <Py_ssize_t>sizeof(Real), i, j
+    cdef Real best[KEPT_TILE]
+    cdef int32_t where[KEPT_TILE]
+    cdef Real* run
+    cdef bint better
+    if step == 1:
+        for i in range(kept):
+            run = <Real*>(<char*>a + i * kept_stride)
+            out[i] = fold_run(run, reduced, op)
+            extra[i] = find_first(run, reduced, out[i])
+        return
+    for j in range(kept):
+        best[j] = a[j]
+        where[j] = 0
+    for i in range(1, reduced):
+        for j in range(kept):
+            better = beats(a[i * step + j], best[j], op)
+            where[j] = <int32_t>i if better else where[j]
+            best[j] = a[i * step + j] if better else best[j]
+    for j in range(kept):
+        out[j] = best[j]
+        extra[j] = where[j]
+
+
+cdef void merge_arg(Real* out, int64_t* extra, Real* part, int64_t* part_extra, Py_ssize_t kept, Py_ssize_t n_out,
+                    Py_ssize_t n_part, Extremum* op) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(kept):
+        if beats(part[j], out[j], op):
+            out[j] = part[j]
+            extra[j] = part_extra[j] + n_out
+
+
+# ---- moments: mean to out, sum of squared deviations to extra, both float64 -----------------------------------------
+
+cdef inline void moments_run(Floating* p, Py_ssize_t n, double* mean, double* squares) noexcept nogil:
+    """Deviations from the rounded mean, and their sum to correct both results for that rounding."""
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Floating)), i = 0, j
+    cdef Floating centre = fold_run(p, n, <Sum*>NULL) / n
+    cdef Floating deviation[LANE_BYTES]
+    cdef Floating square[LANE_BYTES]
+    cdef Floating d
+    cdef double rest
+    for j in range(width):
+        deviation[j] = 0
+        square[j] = 0
+    while i + width <= n:
+        for j in range(width):
+            d = p[i + j] - centre
+            deviation[j] += d
+            square[j] += d * d
+        i += width
+    for j in range(n - i):
+        d = p[i + j] - centre
+        deviation[j] += d
+        square[j] += d * d
+    rest = fold_run(deviation, width, <Sum*>NULL)
+    mean[0] = centre + rest / n
+    squares[0] = fold_run(square, width, <Sum*>NULL) - rest * rest / n
+
+
+cdef void fold_moments(Floating* a, Py_ssize_t kept, Py_ssize_t kept_stride, Py_ssize_t reduced,
+                       Py_ssize_t reduced_stride, double* out, double* extra, void* tag) noexcept nogil:
+    cdef Py_ssize_t step = reduced_stride // <Py_ssize_t>sizeof(Floating), i, j
+    cdef Floating centre[KEPT_TILE]
+    cdef Floating deviation[KEPT_TILE]
+    cdef Floating square[KEPT_TILE]
+    cdef Floating d
+    if step == 1:
+        for i in range(kept):
+            moments_run(<Floating*>(<char*>a + i * kept_stride), reduced, out + i, extra + i)
+        return
+    fold_rows(a, kept, reduced, step, centre, <Sum*>NULL)
+    for j in range(kept):
+        centre[j] /= reduced
+        deviation[j] = 0
+        square[j] = 0
+    for i in range(reduced):
+        for j in range(kept):
+            d = a[i * step + j] - centre[j]
+            deviation[j] += d
+            square[j] += d * d
+    for j in range(kept):
+        out[j] = centre[j] + <double>deviation[j] / reduced
+        extra[j] = square[j] - <double>deviation[j] * deviation[j] / reduced
+
+
+cdef void merge_moments(double* out, double* extra, double* part, double* part_extra, Py_ssize_t kept,
+                        Py_ssize_t n_out, Py_ssize_t n_part, void* tag) noexcept nogil:
+    """Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979)."""
+    cdef double share = <double>n_part / (n_out + n_part), weight = share * n_out, delta
+    cdef Py_ssize_t j
+    for j in range(kept):
+        delta = part[j] - out[j]
+        out[j] += delta * share
+        extra[j] += part_extra[j] + delta * delta * weight
+
+
+# ---- loads ----------------------------------------------------------------------------------------------------------
+
+include "../kernels/load.pxi"
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+cdef ReduceTable TABLE
+
+
+cdef void fill_arithmetic(int code, Number* t) noexcept:
+    TABLE.kernel[<int>SUM][code].fold = <Fold>fold[Number, Sum]
+    TABLE.kernel[<int>SUM][code].merge = <Merge>merge[Number, Sum]
+    TABLE.kernel[<int>PRODUCT][code].fold = <Fold>fold[Number, Product]
+    TABLE.kernel[<int>PRODUCT][code].merge = <Merge>merge[Number, Product]
+
+
+cdef void fill_order(int code, Real* t) noexcept:
+    TABLE.kernel[<int>MAXIMUM][code].fold = <Fold>fold[Real, Maximum]
+    TABLE.kernel[<int>MAXIMUM][code].merge = <Merge>merge[Real, Maximum]
+    TABLE.kernel[<int>MINIMUM][code].fold = <Fold>fold[Real, Minimum]
+    TABLE.kernel[<int>MINIMUM][code].merge = <Merge>merge[Real, Minimum]
+    TABLE.kernel[<int>ARGMAX][code].fold = <Fold>fold_arg[Real, Maximum]
+    TABLE.kernel[<int>ARGMAX][code].merge = <Merge>merge_arg[Real, Maximum]
+    TABLE.kernel[<int>ARGMIN][code].fold = <Fold>fold_arg[Real, Minimum]
+    TABLE.kernel[<int>ARGMIN][code].merge = <Merge>merge_arg[Real, Minimum]
+
+
+cdef void fill_moments(int code, Floating* t) noexcept:
+    TABLE.kernel[<int>MOMENTS][code].fold = <Fold>fold_moments[Floating]
+    TABLE.kernel[<int>MOMENTS][code].merge = <Merge>merge_moments
+
+
+cdef void fill_table() noexcept:
+    """Sums and products wrap, which C promises for unsigned types alone; those of bools are any and all."""
+    fill_order(BOOL, <uint8_t*>NULL)
+    TABLE.kernel[<int>SUM][<int>BOOL] = TABLE.kernel[<int>MAXIMUM][<int>BOOL]
+    TABLE.kernel[<int>PRODUCT][<int>BOOL] = TABLE.kernel[<int>MINIMUM][<int>BOOL]
+    fill_arithmetic(I8, <uint8_t*>NULL)
+    fill_arithmetic(U8, <uint8_t*>NULL)
+    fill_arithmetic(I16, <uint16_t*>NULL)
+    fill_arithmetic(U16, <uint16_t*>NULL)
+    fill_arithmetic(I32, <uint32_t*>NULL)
+    fill_arithmetic(U32, <uint32_t*>NULL)
+    fill_arithmetic(I64, <uint64_t*>NULL)
+    fill_arithmetic(U64, <uint64_t*>NULL)
+    fill_arithmetic(F32, <float*>NULL)
+    fill_arithmetic(F64, <double*>NULL)
+    fill_arithmetic(C64, <complex64*>NULL)
+    fill_arithmetic(C128, <complex128*>NULL)
+    fill_order(I8, <int8_t*>NULL)
+    fill_order(U8, <uint8_t*>NULL)
+    fill_order(I16, <int16_t*>NULL)
+    fill_order(U16, <uint16_t*>NULL)
+    fill_order(I32, <int32_t*>NULL)
+    fill_order(U32, <uint32_t*>NULL)
+    fill_order(I64, <int64_t*>NULL)
+    fill_order(U64, <uint64_t*>NULL)
+    fill_order(F32, <float*>NULL)
+    fill_order(F64, <double*>NULL)
+    fill_moments(F32, <float*>NULL)
+    fill_moments(F64, <double*>NULL)
+    fill_loads()
+
+
+fill_table()
+table = PyCapsule_New(&TABLE, NULL, NULL)

@@ -1,0 +1,204 @@
+"""Allocation of result arrays: NumPy's allocator for small ones, a cache of page blocks from 1 MB on.
+
+Fresh pages cost more than the arithmetic that fills them (the kernel zeroes each on its first use), so
+freed blocks are kept and handed out again. Everything here runs with the GIL held: the GIL is the lock.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF
+from libc.string cimport memmove
+
+from math import prod
+
+cnp.import_array()
+
+cdef extern from "pages.h" nogil:
+    void* pages_allocate(size_t size)
+    void pages_release(void* data, size_t size)
+    size_t physical_memory()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
+                                void* data, int flags, void* obj)
+
+cdef enum:
+    SLOTS = 256                 # most blocks kept
+    MAX_DIMS = 64
+cdef size_t THRESHOLD = 1 << 20
+
+cdef struct Slot:
+    void* data
+    size_t size
+
+cdef Slot slots[SLOTS]          # free blocks, the longest unused first
+cdef int cached = 0
+cdef size_t limit = min(1 << 30, physical_memory() // 4) if physical_memory() else 1 << 28
+cdef size_t cached_bytes = 0, live_bytes = 0, peak_bytes = 0, hits = 0, misses = 0
+
+
+cdef size_t size_class(size_t size) noexcept nogil:
+    """`size` rounded up to one of eight steps per power of two, so that similar sizes share blocks."""
+    cdef size_t step = THRESHOLD >> 3
+    while step << 4 <= size:
+        step <<= 1
+    return (size + step - 1) // step * step
+
+
+cdef Slot remove(int i) noexcept nogil:
+    global cached, cached_bytes
+    cdef Slot slot = slots[i]
+    cached -= 1
+    cached_bytes -= slot.size
+    memmove(&slots[i], &slots[i + 1], (cached - i) * sizeof(Slot))
+    return slot
+
+
+cdef void drop_oldest() noexcept nogil:
+    cdef Slot slot = remove(0)
+    pages_release(slot.data, slot.size)
+
+
+cdef void* take(size_t size) noexcept nogil:
+    """A block of exactly `size` bytes, the most recently used one first; NULL if there is no memory."""
+    global hits, misses, live_bytes, peak_bytes
+    cdef int i
+    cdef void* data = NULL
+    for i in range(cached - 1, -1, -1):
+        if slots[i].size == size:
+            data = remove(i).data
+            hits += 1
+            break
+    else:
+        misses += 1
+        data = pages_allocate(size)
+        while data == NULL and cached:
+            drop_oldest()
+            data = pages_allocate(size)
+    if data != NULL:
+        live_bytes += size
+        peak_bytes = max(peak_bytes, live_bytes)
+    return data
+
+
+cdef void give(void* data, size_t size) noexcept nogil:
+    global cached, cached_bytes, live_bytes
+    live_bytes -= size
+    if size > limit:
+        pages_release(data, size)
+        return
+    while cached == SLOTS or cached_bytes + size > limit:
+        drop_oldest()
+    slots[cached] = Slot(data=data, size=size)
+    cached += 1
+    cached_bytes += size
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Block:
+    """The owner of one block, the base object of the array that uses it."""
+    cdef void* data
+    cdef size_t size
+
+    def __dealloc__(self):
+        if self.data != NULL:
+            give(self.data, self.size)
+
+
+cdef Block new_block(size_t size):
+    cdef Block block = Block.__new__(Block)
+    block.size = size_class(size)
+    block.data = take(block.size)
+    if block.data == NULL:
+        raise MemoryError(f"cannot allocate {size} bytes ({live_bytes} bytes in use)")
+    return block
+
+
+cdef size_t byte_count(int ndim, const Py_ssize_t* shape, size_t itemsize) except? 0:
+    cdef size_t size = itemsize, limit_bytes = <size_t>(<size_t>-1 >> 1)
+    cdef int i
+    for i in range(ndim):
+        if shape[i] < 0:
+            raise ValueError(f"negative dimension {shape[i]} in shape {tuple([shape[j] for j in range(ndim)])}")
+        if shape[i] == 0:
+            return 0
+    for i in range(ndim):
+        if size > limit_bytes // <size_t>shape[i]:
+            sizes = tuple([shape[j] for j in range(ndim)])
+            raise MemoryError(f"cannot allocate {prod(sizes) * itemsize} bytes for shape {sizes}")
+        size *= <size_t>shape[i]
+    return size
+
+
+cdef cnp.ndarray make(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, cnp.dtype dtype, size_t size):
+    cdef Block block
+    cdef cnp.ndarray result
+    cdef void* data = NULL
+    if size >= THRESHOLD:
+        block = new_block(size)
+        data = block.data
+    Py_INCREF(dtype)            # NumPy steals this reference
+    if data == NULL and strides == NULL:
+        return PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>shape, NULL, NULL, 0, NULL)
+    result = PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>shape, <const cnp.npy_intp*>strides,
+                                  data, cnp.NPY_ARRAY_WRITEABLE if data != NULL else 0, NULL)
+    if data != NULL:
+        cnp.set_array_base(result, block)
+    return result
+
+
+cdef cnp.ndarray new_array(int ndim, const Py_ssize_t* shape, cnp.dtype dtype):
+    """An uninitialised C-contiguous array."""
+    return make(ndim, shape, NULL, dtype, byte_count(ndim, shape, cnp.PyDataType_ELSIZE(dtype)))
+
+
+cdef cnp.ndarray new_strided(int ndim, const Py_ssize_t* shape, const Py_ssize_t* order_strides, cnp.dtype dtype):
+    """An uninitialised dense array whose axes lie in memory in the order of `order_strides`, ties in C order."""
+    cdef size_t size = byte_count(ndim, shape, cnp.PyDataType_ELSIZE(dtype))
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef int axes[MAX_DIMS]
+    cdef Py_ssize_t step = cnp.PyDataType_ELSIZE(dtype)
+    cdef int i, j
+    for i in range(ndim):       # insertion sort, outermost first; stable, and size-1 axes stay where they are
+        j = i
+        while j > 0 and shape[i] != 1 and shape[axes[j - 1]] != 1 and abs(order_strides[axes[j - 1]]) < abs(order_strides[i]):
+            axes[j] = axes[j - 1]
+            j -= 1
+        axes[j] = i
+    for i in range(ndim - 1, -1, -1):
+        strides[axes[i]] = step
+        step *= max(shape[axes[i]], 1)
+    return make(ndim, shape, strides, dtype, size)
+
+
+cdef cnp.ndarray new_like(cnp.ndarray a, cnp.dtype dtype):
+    """An uninitialised dense array of `a`'s shape and axis order (NumPy's order='K')."""
+    cdef int ndim = cnp.PyArray_NDIM(a)
+    if cnp.PyArray_IS_C_CONTIGUOUS(a):
+        return new_array(ndim, <const Py_ssize_t*>cnp.PyArray_DIMS(a), dtype)
+    return new_strided(ndim, <const Py_ssize_t*>cnp.PyArray_DIMS(a), <const Py_ssize_t*>cnp.PyArray_STRIDES(a), dtype)
+
+
+def empty(shape, dtype):
+    """An uninitialised C-contiguous array."""
+    cdef Py_ssize_t sizes[MAX_DIMS]
+    cdef int ndim = 0
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"shape has {len(shape)} dimensions, at most {MAX_DIMS} are supported")
+    for size in shape:
+        sizes[ndim] = size
+        ndim += 1
+    return new_array(ndim, sizes, cnp.dtype(dtype))
+
+
+def memory_stats():
+    """Bytes and counts of the block cache, as a dict."""
+    return {"allocated_bytes": live_bytes, "peak_bytes": peak_bytes, "cached_bytes": cached_bytes, "cached_blocks": cached,
+            "limit_bytes": limit, "hits": hits, "misses": misses}
+
+
+def empty_cache():
+    """Give the unused blocks back to the operating system."""
+    while cached:
+        drop_oldest()

@@ -1,0 +1,32 @@
+"""What the optimizers' kernels of one CPU level offer the driver, for float32 and float64."""
+ctypedef struct SGD:
+    double lr
+    double momentum
+    double dampening
+    double weight_decay
+    bint nesterov
+    bint maximize
+
+ctypedef struct Adam:
+    double beta1
+    double beta2
+    double eps
+    double weight_decay         # added to the gradient
+    double decay                # what a decoupled weight decay multiplies the parameter by, else 1
+    double step_size            # lr / (1 - beta1 ** step)
+    double correction           # sqrt(1 - beta2 ** step)
+    bint maximize
+
+# buf is NULL without momentum; in the first step it is written, not read.
+ctypedef void (*SGDStep)(char* param, const char* grad, char* buf, Py_ssize_t n, const SGD* h, bint first) noexcept nogil
+# max_avg_sq is NULL without amsgrad.
+ctypedef void (*AdamStep)(char* param, const char* grad, char* avg, char* avg_sq, char* max_avg_sq, Py_ssize_t n,
+                          const Adam* h) noexcept nogil
+
+ctypedef struct OptimKernels:
+    SGDStep sgd
+    AdamStep adam
+
+ctypedef struct OptimTable:
+    OptimKernels single
+    OptimKernels double_

@@ -1,0 +1,415 @@
+"""Sorting and selection along a dimension, always stable, NaN as the largest value.
+
+Each element becomes an unsigned key that sorts as the element does. Elements of up to four bytes are packed with their
+position, key << 32 | position, so that one vectorised sort of plain 64-bit integers gives values and indices at once
+and equal elements keep their order. Eight-byte elements are sorted indirectly and their ties put in order afterwards.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+cimport numpy as cnp
+
+import numpy as np
+
+from pyx_tensor_cpu.masks import masked_select, nonzero
+from pyx_tensor_cpu.dtypes cimport (
+    BF16, BOOL, C64, F16, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of)
+from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.parallel cimport threads_for
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h" nogil:
+    ctypedef struct PyArray_ArrFuncs:
+        void **sort
+        void **argsort
+    PyArray_ArrFuncs *PyDataType_GetArrFuncs(void *descr)
+
+ctypedef int (*SortFunction)(void *keys, cnp.npy_intp count, void *array) noexcept nogil
+ctypedef int (*ArgsortFunction)(void *keys, cnp.npy_intp *order, cnp.npy_intp count, void *array) noexcept nogil
+
+ctypedef fused Bits:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef enum Kind:
+    UNSIGNED, SIGNED, FLOATING
+
+cdef enum:
+    SORT_COST = 8  # of one element, an addition being 1
+    FEW = 16        # times fewer elements selected than there are: a scan beats a partition
+    SHORT_ROW = 128
+
+ctypedef void (*Encode)(void *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil
+ctypedef void (*Decode)(void *source, const int64_t *order, Py_ssize_t count, char *values) noexcept nogil
+
+cdef uint64_t POSITION_BITS = 0xFFFFFFFF
+cdef object UINT64 = np.dtype(np.uint64)
+cdef object INT64 = np.dtype(np.int64)
+
+cdef Kind kinds[NCODES]
+cdef uint64_t infinities[NCODES]  # their bits
+for _code in (BOOL, U8, U16, U32, U64):
+    kinds[<int>_code] = UNSIGNED
+for _code in (I8, I16, I32, I64):
+    kinds[<int>_code] = SIGNED
+for _code, _bits in ((F16, 0x7C00), (BF16, 0x7F80), (F32, 0x7F800000), (F64, 0x7FF0000000000000)):
+    kinds[<int>_code], infinities[<int>_code] = FLOATING, _bits
+
+
+# NumPy's loops for uint64, which it chooses for this CPU.
+cdef SortFunction sort_keys = <SortFunction>PyDataType_GetArrFuncs(<void *>UINT64).sort[0]
+cdef ArgsortFunction argsort_keys = <ArgsortFunction>PyDataType_GetArrFuncs(<void *>UINT64).argsort[0]
+if sort_keys == NULL or argsort_keys == NULL:
+    raise ImportError("this version of NumPy offers no sorting loops for uint64")
+
+
+# --------------------------------------------------------------------------------------------------------------- keys
+
+cdef inline void encode_as(const Bits *source, uint64_t *keys, Py_ssize_t count, Kind kind, Bits infinity, bint descending) noexcept nogil:
+    cdef Bits sign = <Bits>(<Bits>1 << (8 * sizeof(Bits) - 1)), bits, invert = <Bits>(~<Bits>0) if descending else 0
+    cdef Py_ssize_t i
+    for i in range(count):
+        bits = source[i]
+        if kind == SIGNED:
+            bits ^= sign
+        elif kind == FLOATING:
+            bits = 0 if bits == sign else bits  # -0 and 0 are equal
+            if (bits & ~sign) > infinity:
+                bits = <Bits>(~<Bits>0)
+            else:
+                bits = <Bits>(~bits) if bits & sign else bits | sign
+        bits ^= invert
+        if Bits is uint64_t:
+            keys[i] = bits
+        else:
+            keys[i] = (<uint64_t>bits << 32) | <uint64_t>i
+
+
+cdef void encode(Bits *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil:
+    if kind == FLOATING:
+        encode_as(source, keys, count, FLOATING, <Bits>infinity, descending)
+    elif kind == SIGNED:
+        encode_as(source, keys, count, SIGNED, <Bits>0, descending)
+    else:
+        encode_as(source, keys, count, UNSIGNED, <Bits>0, descending)
+
+
+cdef void decode(Bits *source, const int64_t *order, Py_ssize_t count, char *values) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        (<Bits *>values)[i] = source[order[i]]
+
+
+cdef Encode encoders[9]  # by bytes an element
+encoders[1] = <Encode>encode[uint8_t]
+encoders[2] = <Encode>encode[uint16_t]
+encoders[4] = <Encode>encode[uint32_t]
+encoders[8] = <Encode>encode[uint64_t]
+cdef Decode decoders[9]
+decoders[1] = <Decode>decode[uint8_t]
+decoders[2] = <Decode>decode[uint16_t]
+decoders[4] = <Decode>decode[uint32_t]
+decoders[8] = <Decode>decode[uint64_t]
+
+
+cdef cnp.ndarray as_rows(cnp.ndarray array, Py_ssize_t dim):
+    """A contiguous array with `dim` last."""
+    if cnp.PyArray_NDIM(array) == 0:
+        return array.reshape(1)
+    return contiguous(array if dim == array.ndim - 1 else np.moveaxis(array, dim, -1))
+
+
+cdef cnp.ndarray from_rows(cnp.ndarray rows, Py_ssize_t dim, Py_ssize_t ndim, bint keep=True):
+    """The inverse of as_rows for a result; without `keep`, the last dimension has size 1 and goes."""
+    if ndim == 0 or not keep:
+        return rows.reshape((<object>rows).shape[:rows.ndim - 1])
+    return rows if dim == ndim - 1 else contiguous(np.moveaxis(rows, -1, dim))
+
+
+cdef cnp.ndarray new_rows(cnp.ndarray rows, Py_ssize_t length, cnp.dtype dtype):
+    """As many rows as `rows` has, of `length` elements."""
+    cdef Py_ssize_t shape[64]
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(rows) - 1):
+        shape[d] = rows.shape[d]
+    shape[cnp.PyArray_NDIM(rows) - 1] = length
+    return new_array(cnp.PyArray_NDIM(rows), shape, dtype)
+
+
+cdef inline Py_ssize_t row_length(cnp.ndarray rows) noexcept:
+    return rows.shape[cnp.PyArray_NDIM(rows) - 1]
+
+
+cdef inline Py_ssize_t row_count(cnp.ndarray rows) noexcept:
+    cdef Py_ssize_t length = row_length(rows)
+    return cnp.PyArray_SIZE(rows) // length if length else 0
+
+
+cdef bint pack_narrow(uint64_t *keys, Py_ssize_t count, Py_ssize_t length) noexcept nogil:
+    """Pack whole keys in place if their range allows it, as that of most int64 data does."""
+    cdef uint64_t low, high
+    cdef Py_ssize_t i, j
+    if count * length == 0 or length >> 32:
+        return False
+    low = high = keys[0]
+    for i in range(count * length):
+        low = keys[i] if keys[i] < low else low
+        high = keys[i] if keys[i] > high else high
+        if high - low > POSITION_BITS:
+            return False
+    for i in prange(count, num_threads=threads_for(count * length), schedule='static'):
+        for j in range(length):
+            keys[i * length + j] = ((keys[i * length + j] - low) << 32) | <uint64_t>j
+    return True
+
+
+cdef tuple row_keys(cnp.ndarray rows, bint descending, str name):
+    """(keys of each row, whether they are packed with positions)."""
+    cdef cnp.ndarray keys
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
+    cdef int itemsize = <int>cnp.PyArray_ITEMSIZE(rows), code = code_of(rows), threads = threads_for(count * length)
+    cdef char *source = cnp.PyArray_BYTES(rows)
+    cdef uint64_t *data
+    cdef Encode encode_row
+    if code >= C64:
+        raise TypeError(f"{name} is not implemented for {rows.dtype}")
+    if itemsize < 8 and length >> 32:
+        raise ValueError(f"{name} of {length} elements of {rows.dtype} along one dimension is not supported (at most 2**32)")
+    keys = new_rows(rows, length, UINT64)
+    data = <uint64_t *>cnp.PyArray_DATA(keys)
+    encode_row = encoders[itemsize]
+    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+        encode_row(source + row * length * itemsize, data + row * length, length, kinds[code], infinities[code], descending)
+    return keys, itemsize < 8 or pack_narrow(data, count, length)
+
+
+cdef cnp.ndarray take_rows(cnp.ndarray rows, cnp.ndarray order):
+    """values[..., i] = rows[..., order[..., i]]"""
+    cdef Py_ssize_t length = row_length(rows), taken = row_length(order), count = row_count(order), row
+    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(rows)
+    cdef cnp.ndarray values = new_rows(rows, taken, rows.dtype)
+    cdef char *source = cnp.PyArray_BYTES(rows)
+    cdef char *result = cnp.PyArray_BYTES(values)
+    cdef const int64_t *at = <const int64_t *>cnp.PyArray_DATA(order)
+    cdef Decode decode_row = decoders[itemsize]
+    for row in prange(count, num_threads=threads_for(count * taken), schedule='static', nogil=True):
+        decode_row(source + row * length * itemsize, at + row * taken, taken, result + row * taken * itemsize)
+    return values
+
+
+# ------------------------------------------------------------------------------------------------------------- orders
+
+cdef void order_ties(const uint64_t *keys, int64_t *order, Py_ssize_t count) noexcept nogil:
+    """Put the positions of equal keys in increasing order."""
+    cdef Py_ssize_t start = 0, stop
+    while start < count:
+        stop = start + 1
+        while stop < count and keys[order[stop]] == keys[order[start]]:
+            stop += 1
+        if stop - start > 1:
+            sort_keys(order + start, stop - start, <void *>UINT64)
+        start = stop
+
+
+cdef void argsort_row(uint64_t *keys, int64_t *order, Py_ssize_t count, void *array) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        order[i] = i
+    argsort_keys(keys, <cnp.npy_intp *>order, count, array)
+    order_ties(keys, order, count)
+
+
+cdef void select_first(uint64_t *keys, Py_ssize_t count, Py_ssize_t k, void *array) noexcept nogil:
+    """Bring the k smallest keys to the front, in order: candidates below the k-th so far gather behind it."""
+    cdef Py_ssize_t start = min(2 * k, count), filled = k, i
+    cdef uint64_t bound
+    sort_keys(keys, start, array)
+    bound = keys[k - 1]
+    for i in range(start, count):
+        if keys[i] < bound:
+            keys[filled] = keys[i]
+            filled += 1
+            if filled == 2 * k:
+                sort_keys(keys, filled, array)
+                bound = keys[k - 1]
+                filled = k
+    if filled > k:
+        sort_keys(keys, filled, array)
+
+
+cdef cnp.ndarray positions_in(cnp.ndarray keys, Py_ssize_t start, Py_ssize_t taken):
+    """The positions in packed keys[..., start:start+taken]."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row, i
+    cdef const uint64_t *source = <const uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray order = new_rows(keys, taken, INT64)
+    cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(order)
+    for row in prange(count, num_threads=threads_for(count * taken), schedule='static', nogil=True):
+        for i in range(taken):
+            result[row * taken + i] = source[row * length + start + i] & POSITION_BITS
+    return order
+
+
+cdef cnp.ndarray order_by_keys(cnp.ndarray keys, bint packed):
+    """Positions (int64) that sort each row stably."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row
+    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray order
+    cdef int64_t *result
+    cdef int threads = threads_for(count * length * SORT_COST)
+    if packed:
+        for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+            sort_keys(data + row * length, length, <void *>keys)
+        return positions_in(keys, 0, length)
+    order = new_rows(keys, length, INT64)
+    result = <int64_t *>cnp.PyArray_DATA(order)
+    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
+        argsort_row(data + row * length, result + row * length, length, <void *>keys)
+    return order
+
+
+cdef cnp.ndarray row_order(cnp.ndarray rows, bint descending, str name):
+    keys, packed = row_keys(rows, descending, name)
+    return order_by_keys(keys, packed)
+
+
+cdef cnp.ndarray first_positions(cnp.ndarray rows, Py_ssize_t k, bint descending, str name):
+    """Positions of the `k` first elements of each row in sorted order."""
+    cdef cnp.ndarray keys, order
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
+    cdef uint64_t *data
+    cdef bint packed
+    keys, packed = row_keys(rows, descending, name)
+    if k == 0:
+        return new_rows(rows, 0, INT64)
+    if not packed:
+        order = np.sort(keys.argpartition(k - 1, axis=-1)[..., :k], axis=-1)
+        return take_rows(order, order_by_keys(take_rows(keys, order), False))
+    if k * FEW <= length or length <= SHORT_ROW:
+        data = <uint64_t *>cnp.PyArray_DATA(keys)
+        for row in prange(count, num_threads=threads_for(count * length), schedule='static', nogil=True):
+            select_first(data + row * length, length, k, <void *>keys)
+        return positions_in(keys, 0, k)
+    keys.partition(k - 1, axis=-1)
+    return order_by_keys(contiguous(keys[..., :k]), True)
+
+
+cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
+    """(values, positions) of the k-th smallest element of each row, counted from 0; a last dimension of size 1."""
+    cdef cnp.ndarray order
+    keys, packed = row_keys(rows, False, name)
+    if packed:
+        keys.partition(k, axis=-1)
+        order = positions_in(keys, k, 1)
+    else:
+        order = contiguous(keys.argpartition(k, axis=-1)[..., k:k + 1])
+    return take_rows(rows, order), order
+
+
+# ------------------------------------------------------------------------------------------------------------ entries
+
+def argsort(cnp.ndarray array, Py_ssize_t dim, bint descending=False, bint stable=True):
+    return from_rows(row_order(as_rows(array, dim), descending, "argsort"), dim, array.ndim)
+
+
+def sort(cnp.ndarray array, Py_ssize_t dim, bint descending=False, bint stable=True):
+    """(values, indices). Equal elements keep their order whatever `stable` says, as in PyTorch."""
+    cdef cnp.ndarray rows = as_rows(array, dim), order = row_order(rows, descending, "sort")
+    return from_rows(take_rows(rows, order), dim, array.ndim), from_rows(order, dim, array.ndim)
+
+
+def topk(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint largest=True, bint sorted=True):
+    """(values, indices) of the k largest or smallest elements; in order whatever `sorted` says."""
+    cdef cnp.ndarray rows = as_rows(array, dim), order
+    if not 0 <= k <= row_length(rows):
+        raise RuntimeError(f"topk(): selected index k out of range, got k={k} for dimension {dim} of size {row_length(rows)}")
+    if cnp.PyArray_TYPE(array) == cnp.NPY_BOOL:
+        raise TypeError("topk is not implemented for bool")
+    order = first_positions(rows, k, largest, "topk")
+    if array.ndim == 0 and k == 0:
+        return take_rows(rows, order), order
+    return from_rows(take_rows(rows, order), dim, array.ndim), from_rows(order, dim, array.ndim)
+
+
+cdef cnp.ndarray nonempty_rows(cnp.ndarray array, Py_ssize_t dim, str name):
+    cdef cnp.ndarray rows = as_rows(array, dim)
+    if row_length(rows) == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    return rows
+
+
+def kthvalue(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False):
+    """(values, indices) of the k-th smallest element, counted from 1."""
+    cdef cnp.ndarray rows = nonempty_rows(array, dim, "kthvalue")
+    if not 1 <= k <= row_length(rows):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}, got k={k} of {row_length(rows)}")
+    values, order = kth_of_rows(rows, k - 1, "kthvalue")
+    return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
+
+
+def median(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
+    """(values, indices) of the lower median; of the first NaN where there is one."""
+    cdef cnp.ndarray rows = nonempty_rows(array, dim, "median")
+    values, order = kth_of_rows(rows, (row_length(rows) - 1) // 2, "median")
+    if kinds[code_of(rows)] == FLOATING:
+        nan = np.isnan(rows)
+        order = np.where(nan.any(axis=-1, keepdims=True), nan.argmax(axis=-1, keepdims=True), order)
+        values = take_rows(rows, order)
+    return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
+
+
+def mode(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
+    """(values, indices) of the most frequent element, the smallest of several; the index of its last occurrence."""
+    cdef cnp.ndarray rows = nonempty_rows(array, dim, "mode"), order = row_order(rows, False, "mode")
+    values = take_rows(rows, order)
+    place = np.arange(row_length(rows))
+    starts = np.where(run_starts(values), place, 0)
+    longest = (place - np.maximum.accumulate(starts, axis=-1)).argmax(axis=-1)[..., None]
+    values, order = np.take_along_axis(values, longest, -1), np.take_along_axis(order, longest, -1)
+    return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
+
+
+cdef cnp.ndarray run_starts(cnp.ndarray rows):
+    """Where an element differs from the one before it in its row (each NaN differs from all)."""
+    cdef cnp.ndarray starts = np.ones((<object>rows).shape, np.bool_)
+    np.not_equal(rows[..., 1:], rows[..., :-1], out=starts[..., 1:])
+    return starts
+
+
+cdef tuple runs(cnp.ndarray values, bint return_counts):
+    """(elements, flags of their first places, lengths or an empty array) of the runs of equal elements of a vector."""
+    starts = run_starts(values)
+    if not return_counts:
+        return masked_select(values, starts), starts, np.empty(0, INT64)
+    return masked_select(values, starts), starts, np.diff(nonzero(starts).reshape(-1), append=values.shape[0])
+
+
+cdef cnp.ndarray run_numbers(cnp.ndarray starts, cnp.ndarray order):
+    """The number of the run that holds each element; `order` says where the elements were before sorting, if they were."""
+    cdef Py_ssize_t count = starts.shape[0], i
+    cdef cnp.ndarray result = new_rows(starts, count, INT64)
+    cdef const uint8_t *flags = <const uint8_t *>cnp.PyArray_DATA(starts)
+    cdef const int64_t *places = NULL if order is None else <const int64_t *>cnp.PyArray_DATA(order)
+    cdef int64_t *numbers = <int64_t *>cnp.PyArray_DATA(result)
+    cdef int64_t run = -1
+    for i in range(count):
+        run += flags[i]
+        numbers[i if places == NULL else places[i]] = run
+    return result
+
+
+def unique(cnp.ndarray array, bint sorted=True, bint return_inverse=False, bint return_counts=False):
+    """(values in order, inverse in the shape of `array`, counts); what is not asked for is empty."""
+    cdef cnp.ndarray flat = contiguous(array).reshape(-1), order = row_order(flat, False, "unique")
+    values, starts, counts = runs(take_rows(flat, order), return_counts)
+    inverse = run_numbers(starts, order).reshape((<object>array).shape) if return_inverse else np.empty(0, INT64)
+    return values, inverse, counts
+
+
+def unique_consecutive(cnp.ndarray array, bint return_inverse=False, bint return_counts=False):
+    """The same of runs of equal neighbours."""
+    values, starts, counts = runs(contiguous(array).reshape(-1), return_counts)
+    inverse = run_numbers(starts, None).reshape((<object>array).shape) if return_inverse else np.empty(0, INT64)
+    return values, inverse, counts

@@ -1,0 +1,2 @@
+"""The reductions' leaves, compiled for this CPU level."""
+include "../kernels/reduce.pxi"

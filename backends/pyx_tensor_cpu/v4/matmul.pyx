@@ -1,0 +1,2 @@
+# Matrix products compiled for this CPU level.
+include "../kernels/matmul.pxi"

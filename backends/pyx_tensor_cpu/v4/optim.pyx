@@ -1,0 +1,2 @@
+"""Optimizer steps, compiled for this CPU level."""
+include "../kernels/optim.pxi"

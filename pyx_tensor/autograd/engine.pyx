@@ -1,0 +1,342 @@
+"""The engine: runs the recorded graph backwards.
+
+A node's edges lead to older nodes only (`Node.sequence`), so a heap ordered by age visits every node after all that feed
+it; no pass over the graph is needed first, except where only some inputs are asked for. Everything is iterative: depth
+costs no stack.
+"""
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdlib cimport free, realloc
+
+cimport numpy as cnp
+
+from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node
+from ..core.mode cimport ANOMALY, NO_GRAD, get_mode
+from ..core.tensor cimport TensorBase
+from ..core import mode as _mode
+from ..core.record import gradient_edge, namespace
+
+cdef object B = namespace
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(object)
+
+
+# --- the heap of nodes that are ready -----------------------------------------------------------------------------
+cdef class Heap:
+    """Nodes by descending sequence number; each is held by a reference."""
+    cdef PyObject** items
+    cdef Py_ssize_t size, room
+
+    def __dealloc__(self):
+        while self.size:
+            self.size -= 1
+            Py_DECREF(<object>self.items[self.size])
+        free(self.items)
+
+    cdef unsigned long long key(self, Py_ssize_t i) noexcept:
+        return (<Node>self.items[i]).sequence
+
+    cdef int push(self, Node node) except -1:
+        cdef Py_ssize_t i = self.size, up
+        cdef PyObject** grown
+        if self.size == self.room:
+            self.room = 2 * self.room + 32
+            grown = <PyObject**>realloc(self.items, self.room * sizeof(void*))
+            if grown == NULL:
+                raise MemoryError()
+            self.items = grown
+        Py_INCREF(node)
+        self.items[i] = <PyObject*>node
+        self.size += 1
+        while i > 0:
+            up = (i - 1) // 2
+            if self.key(up) >= self.key(i):
+                break
+            self.items[up], self.items[i] = self.items[i], self.items[up]
+            i = up
+        return 0
+
+    cdef Node pop(self):
+        cdef PyObject* top = self.items[0]
+        cdef Py_ssize_t i = 0, down
+        self.size -= 1
+        self.items[0] = self.items[self.size]
+        while True:
+            down = 2 * i + 1
+            if down >= self.size:
+                break
+            if down + 1 < self.size and self.key(down + 1) > self.key(down):
+                down += 1
+            if self.key(i) >= self.key(down):
+                break
+            self.items[i], self.items[down] = self.items[down], self.items[i]
+            i = down
+        node = <Node>top
+        Py_DECREF(node)
+        return node
+
+
+# --- gradients on their way ---------------------------------------------------------------------------------------
+cdef object fitted(TensorBase grad, Edge edge, Node source):
+    """The gradient in the shape, dtype and device of the tensor it belongs to."""
+    cdef tuple shape = grad.shape_()
+    if shape != edge.shape:
+        if not sums_to(shape, edge.shape):
+            raise RuntimeError(f"Function {source.name()} returned an invalid gradient - got {list(shape)} but expected shape "
+                               f"compatible with {list(edge.shape)}")
+        grad = B.sum_to_size(grad, edge.shape)
+    if grad.dtype is not edge.dtype:
+        grad = B.real(grad).to(edge.dtype) if grad.dtype.is_complex and not edge.dtype.is_complex else grad.to(edge.dtype)
+    if grad.device is not edge.device:
+        grad = grad.to(edge.device)
+    return grad
+
+
+cdef bint sums_to(tuple shape, tuple target):
+    cdef Py_ssize_t i, lead = len(shape) - len(target)
+    if lead < 0:
+        return False
+    for i in range(len(target)):
+        if target[i] != shape[lead + i] and target[i] != 1:
+            return False
+    return True
+
+
+cdef bint is_ours(TensorBase grad) except -1:
+    """True where nobody else can see this gradient's memory, so that a leaf may keep it as it is."""
+    # References: the caller's list or variable, and the argument here.
+    return (Py_REFCNT(grad) <= 3 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
+            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>grad.array) and not grad.requires
+            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>grad.array))
+
+
+cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -1:
+    """Add to a leaf's `grad`: in place where no graph is wanted of it."""
+    cdef TensorBase grad = grads[0]
+    cdef GradSlot slot = leaf.slot
+    grads[0] = None
+    if grad is None:
+        return 0
+    if slot.grad is None:
+        if create_graph or is_ours(grad):
+            slot.grad = grad if not create_graph else B.clone(grad)
+        else:
+            slot.grad = B.clone(grad)._detached()
+    elif create_graph or slot.grad.requires_grad:
+        slot.grad = B.add(slot.grad, grad)
+    else:
+        slot.grad.add_(grad)
+    if leaf.accumulate_hooks:
+        for hook in list(leaf.accumulate_hooks.values()):
+            hook(leaf.variable)
+    return 0
+
+
+# --- one run ------------------------------------------------------------------------------------------------------
+cdef class Run:
+    """One backward pass."""
+    cdef Heap heap
+    cdef dict buffers                 # Node -> gradients of its outputs so far
+    cdef dict captures                # Node -> {output number: positions in `captured`}
+    cdef list captured
+    cdef set needed                   # nodes on the way to what is captured; None: all
+    cdef bint keep, create_graph
+
+    def __init__(self, bint keep, bint create_graph):
+        self.heap = Heap()
+        self.buffers = {}
+        self.keep = keep
+        self.create_graph = create_graph
+
+    cdef int send(self, Node node, int nr, object grad) except -1:
+        """Add a gradient to what a node has received."""
+        cdef list buffer
+        if self.needed is not None and node not in self.needed:
+            return 0
+        found = self.buffers.get(node)
+        if found is None:
+            buffer = [None] * max(node.n_outputs, nr + 1)
+            self.buffers[node] = buffer
+            self.heap.push(node)
+        else:
+            buffer = <list>found
+        if grad is not None:
+            if nr >= len(buffer):
+                buffer.extend([None] * (nr + 1 - len(buffer)))
+            held = buffer[nr]
+            buffer[nr] = grad if held is None else B.add(held, grad)
+        return 0
+
+    cdef int execute(self) except -1:
+        cdef Node node
+        cdef list grads
+        while self.heap.size:
+            node = self.heap.pop()
+            grads = <list>self.buffers.pop(node)
+            self.visit(node, grads)
+        return 0
+
+    cdef int visit(self, Node node, list grads) except -1:
+        cdef Edge edge
+        cdef list results
+        cdef Py_ssize_t i
+        if node.tensor_hooks is not None or node.pre_hooks is not None or node.retained is not None:
+            run_input_hooks(node, grads)
+        if self.captures is not None and node in self.captures:
+            for nr, places in self.captures[node].items():
+                for i in places:
+                    self.captured[i] = grads[nr]
+        if type(node) is AccumulateGrad:
+            if self.captures is None:
+                if node.post_hooks:
+                    before = tuple(grads)
+                    accumulate(<AccumulateGrad>node, grads, self.create_graph)
+                    for hook in list(node.post_hooks.values()):
+                        hook((), before)
+                else:
+                    accumulate(<AccumulateGrad>node, grads, self.create_graph)
+            return 0
+        try:
+            results = list(node.apply(grads))
+        except Exception as error:
+            if node.trace is not None:
+                explain(node, error)
+            raise
+        if len(results) != len(node.edges):
+            raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {len(node.edges)}, got "
+                               f"{len(results)})")
+        if node.post_hooks:
+            results = run_output_hooks(node, results, grads)
+        if not self.keep:
+            node.release()
+        if get_mode() & ANOMALY:
+            check_nan(node, results)
+        for i in range(len(results)):
+            edge = <Edge>node.edges[i]
+            if edge is not None:
+                grad = results[i]
+                results[i] = None         # so that a leaf can see that it alone holds the gradient
+                if grad is not None:
+                    if type(grad) is not TensorBase and not isinstance(grad, TensorBase):
+                        raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+                    if (<TensorBase>grad).dtype is not edge.dtype or (<TensorBase>grad).device is not edge.device \
+                            or (<TensorBase>grad).shape_() != edge.shape:
+                        grad = fitted(<TensorBase>grad, edge, node)
+                self.send(edge.node, edge.nr, grad)
+        return 0
+
+
+cdef int run_input_hooks(Node node, list grads) except -1:
+    """Hooks on the outputs' tensors, retained gradients, then hooks on the node."""
+    if node.tensor_hooks is not None:
+        for nr, hooks in node.tensor_hooks.items():
+            for hook in list(hooks.values()):
+                if nr < len(grads) and grads[nr] is not None:
+                    replaced = hook(grads[nr])
+                    if replaced is not None:
+                        check_hook_result(replaced, grads[nr])
+                        grads[nr] = replaced
+    if node.retained is not None:
+        for nr, slot in node.retained.items():
+            if grads[nr] is not None:
+                kept = grads[nr] if get_mode() & NO_GRAD == 0 else B.clone(grads[nr])
+                (<GradSlot>slot).grad = kept if (<GradSlot>slot).grad is None else B.add((<GradSlot>slot).grad, kept)
+    if node.pre_hooks is not None:
+        for hook in list(node.pre_hooks.values()):
+            replaced = hook(tuple(grads))
+            if replaced is not None:
+                grads[:] = replaced if isinstance(replaced, (tuple, list)) else (replaced,)
+    return 0
+
+
+cdef int check_hook_result(object replaced, object grad) except -1:
+    if not isinstance(replaced, TensorBase):
+        raise TypeError(f"hook must return a Tensor or None, not {type(replaced).__name__}")
+    if replaced.shape != grad.shape:
+        raise RuntimeError(f"hook has changed the size of value: from {list(grad.shape)} to {list(replaced.shape)}")
+    if replaced.dtype is not grad.dtype:
+        raise RuntimeError(f"hook has changed the type of value: was {grad.dtype}, got {replaced.dtype}")
+    return 0
+
+
+cdef list run_output_hooks(Node node, list results, list grads):
+    for hook in list(node.post_hooks.values()):
+        replaced = hook(tuple(results), tuple(grads))
+        if replaced is not None:
+            results = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+    return results
+
+
+cdef int check_nan(Node node, list results) except -1:
+    for i, grad in enumerate(results):
+        if grad is not None and bool(B.any(B.isnan(grad))):
+            error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            explain(node, error)
+            raise error
+    return 0
+
+
+cdef int explain(Node node, object error) except -1:
+    """Show where the failing node was made."""
+    import warnings
+    if node.trace is not None:
+        warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n" + "".join(node.trace))
+    return 0
+
+
+cdef set reaching(list roots, set targets):
+    """The nodes on a path from the roots to the targets."""
+    cdef dict state = {}       # node -> True where it reaches a target
+    cdef list stack = list(roots)
+    cdef Node node
+    while stack:
+        node = <Node>stack[len(stack) - 1]
+        if node in state and state[node] is not None:
+            stack.pop()
+            continue
+        if node not in state:
+            state[node] = None
+            for edge in node.edges:
+                if edge is not None and (<Edge>edge).node not in state:
+                    stack.append((<Edge>edge).node)
+        else:
+            stack.pop()
+            found = node in targets
+            for edge in node.edges:
+                if edge is not None and state.get((<Edge>edge).node):
+                    found = True
+            state[node] = found
+    return {n for n, f in state.items() if f}
+
+
+def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, inputs=None, bint accumulate_inputs=False):
+    """Send `grads` back from `tensors`.
+
+    Without `inputs` all leaves accumulate. With them, their gradients are returned, None for those that nothing reached;
+    with `accumulate_inputs` they go to the inputs' `grad` instead.
+    """
+    cdef Run run = Run(keep_graph, create_graph)
+    cdef Edge edge
+    cdef list roots = [gradient_edge(t) for t in tensors]
+    cdef unsigned int before
+    if inputs is not None:
+        run.captures = {}
+        run.captured = [None] * len(inputs)
+        for i, t in enumerate(inputs):
+            edge = gradient_edge(t)
+            run.captures.setdefault(edge.node, {}).setdefault(edge.nr, []).append(i)
+        run.needed = reaching([(<Edge>e).node for e in roots], set(run.captures))
+    before = _mode.swap_bits(NO_GRAD, 0 if create_graph else NO_GRAD)
+    try:
+        for edge, grad in zip(roots, grads):
+            run.send(edge.node, edge.nr, grad)
+        run.execute()
+        if accumulate_inputs and inputs is not None:
+            for t, grad in zip(inputs, run.captured):
+                if grad is not None:
+                    held = t.grad
+                    t.grad_slot().grad = (B.clone(grad) if held is None else B.add(held, grad))
+            return None
+        return run.captured
+    finally:
+        _mode.swap_bits(NO_GRAD, before)

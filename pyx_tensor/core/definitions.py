@@ -1,0 +1,129 @@
+"""The decorators by which an operation is defined, once, for all devices.
+
+    @primitive(promote="float", vjp=dict(input=lambda B, g, y: B.mul(g, y)))
+    def exp(B, input: T):
+        "Docstring for users."
+
+    @op(promote="float")
+    def sigmoid_like(B, input: T):
+        "..."
+        return B.reciprocal(B.add(B.exp(B.neg(input)), 1))
+
+A definition gives the function, the methods (`x.exp()`, `x.exp_()`), `out=` and the gradient. `B` holds every operation
+by its name. A vjp's parameters say what is kept for it: see docs/architecture.md.
+"""
+from collections import namedtuple
+
+from . import op as _op
+from .geometry import VIEW_KINDS
+from .record import namespace
+from .signature import Signature, Sizes, T
+
+PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 5}
+
+operations = {}      # name -> Op: the table
+functions = {}       # public name -> the function that users call, in-place forms ('name_') among them
+methods = {}         # those that are methods of Tensor too
+
+
+def _camel(name):
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+
+
+def _returns(name, fields):
+    """The named tuple class of an operation with several outputs."""
+    base = namedtuple(name, fields)
+    return type(name, (base,), {
+        "__slots__": (), "__new__": lambda cls, items: tuple.__new__(cls, items),
+        "__repr__": lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v}" for f, v in zip(fields, self)) + ")",
+        "__reduce__": lambda self: (tuple, (tuple(self),)), "__module__": "pyx_tensor.return_types"})
+
+
+def _call_shape(signature):
+    """The compiled parser for the commonest signatures, else the general one."""
+    if signature.params == ("input",) and signature.kinds[0] == T:
+        return _op.unary_function
+    if signature.params == ("input", "other") and signature.kinds == (T, T):
+        return _op.binary_function
+    if signature.params[:3] == ("input", "dim", "keepdim") and signature.params[3:] in ((), ("dtype",)) and signature.defaults[1] is None:
+        return _op.reduction_function
+    return _op.general_function
+
+
+def _named(function, name, doc):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "pyx_tensor"
+    return function
+
+
+def _publish(operation, function, *, method, inplace, hidden, public):
+    """Enter an operation in the table, in `B`, and under its public names."""
+    name = operation.name
+    if name in operations:
+        raise ValueError(f"operation {name!r} is defined already")
+    operations[name] = operation
+    doc = operation.definition.__doc__
+    public = () if hidden else (name,) if public is None else public
+    forms = [("", _named(function, public[0] if public else name, doc))]
+    function.op = operation
+    if inplace:
+        written = _op.in_place_function(operation)
+        forms.append(("_", _named(written, forms[0][1].__name__ + "_", f"In-place form of `{forms[0][1].__name__}`.\n\n{doc or ''}")))
+    for suffix, form in forms:
+        setattr(namespace, name + suffix, form)
+        for alias in public:
+            functions[alias + suffix] = form
+            if method:
+                methods[alias + suffix] = form
+    return function
+
+
+def _define(function, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
+            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None):
+    signature = Signature(function)
+    outputs = tuple(returns) if returns else ("y",)
+    if primitive and not vjp and not nograd:
+        raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
+    if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
+        entry = signature.name
+    operation = _op.Op(
+        signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
+        returns=_returns(signature.name, outputs) if returns else None,
+        differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
+    return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden, public=public)
+
+
+def op(**options):
+    """An operation whose body is its default, in terms of other operations.
+
+    Args:
+        vjp: {parameter or tuple of parameters: function(B, ...)}; without one the operation is composite, and the body is
+            what autograd sees.
+        promote: None, 'common', 'float', 'sum', 'float_only' or 'same': how the operands' dtypes give the compute dtype.
+        result: 'same' where a kernel's result has the compute dtype.
+        returns: names of several outputs. nondiff: those without a gradient. aux: names of hidden outputs behind them.
+        nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
+        hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
+        entry: the name of the backends' method, where it isn't the definition's; a composite operation has none unless named.
+        explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
+        alpha: the second operand can be scaled by a keyword `alpha`.
+    """
+    return lambda function: _define(function, primitive=False, **options)
+
+
+def primitive(**options):
+    """An operation that only backends can do; the body is empty but for its docstring. Options as for `op`."""
+    return lambda function: _define(function, primitive=True, **options)
+
+
+def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None):
+    """An operation that gives a view; `kind` names its rule in core/geometry.pyx."""
+    def decorate(function):
+        signature = Signature(function)
+        operation = _op.ViewOp(signature, entry=None, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
+                                  returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name), alpha=False, explain=None)
+        operation.set_kind(VIEW_KINDS[kind])
+        shape = _op.sizes_function if signature.kinds == (T, Sizes) else _op.general_function
+        return _publish(operation, shape(operation), method=True, inplace=inplace, hidden=hidden, public=public)
+    return decorate

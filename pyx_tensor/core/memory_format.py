@@ -1,0 +1,20 @@
+"""The orders in which elements can lie."""
+
+
+class memory_format:
+    """`contiguous_format` (row-major), `preserve_format` (as the input), and PyTorch's channels-last names."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return self.name
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")

@@ -1,0 +1,11 @@
+# One thread-local word says what the call path has to look at besides plain operands.
+cdef enum:
+    NO_GRAD = 1        # gradients are not recorded
+    INFERENCE = 2      # results are inference tensors: never recorded, no version
+    AUTOCAST = 4       # operands are cast by the autocast policy
+    ANOMALY = 8        # nodes remember the user's line
+    INTERCEPT = 16     # a profiler or another interceptor wants to see every call
+    SAVED_HOOKS = 32   # saved values pass through the user's pack and unpack hooks
+
+cdef unsigned int get_mode() noexcept nogil
+cdef void set_mode(unsigned int word) noexcept nogil

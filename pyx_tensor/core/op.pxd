@@ -1,0 +1,65 @@
+from .device cimport Device
+from .dtype cimport DType
+from .record cimport MAX_PARAMS, Gradient
+from .slot cimport Slot
+from .tensor cimport TensorBase
+
+cdef enum Promote:                    # how the tensors' dtypes give the compute dtype
+    NONE = 0                          # each tensor keeps its own
+    COMMON = 1                        # PyTorch's promotion
+    FLOAT = 2                         # the same, integers and bool to the default floating type
+    SUM = 3                           # integers and bool to int64
+    FLOAT_ONLY = 4                    # integers and bool are refused
+    SAME = 5                          # dtypes that differ are refused
+
+cdef class Op(Slot):
+    cdef readonly str name
+    cdef readonly str entry_name      # of the backends' methods; None: no backend is asked
+    cdef readonly object signature
+    cdef readonly object definition   # the function below the decorator; the default, unless `primitive`
+    cdef readonly bint primitive
+    cdef readonly bint nograd         # says that it has no gradient
+    cdef readonly Promote promote
+    cdef readonly str result          # 'same' as the compute dtype, or what else the entry gives
+    cdef readonly Gradient gradient   # None: composite, or without a gradient
+    cdef readonly object returns      # namedtuple class of several outputs, or None
+    cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
+    cdef readonly int n_aux
+    cdef readonly bint takes_alpha    # the second operand can be scaled
+    cdef int n_params
+    cdef bint plain_positional         # positional arguments are the parameters, one to one
+    cdef int kinds[MAX_PARAMS]
+    cdef list table                   # per backend: entry or None
+    cdef list takes_out               # per backend: does the entry take `out`
+    cdef int resolve(self, int slot, object backend) except -1
+    cdef object entry(self, Device device)
+    cdef object guarded(self, object entry, TensorBase t, TensorBase u)
+    cdef object recorded(self, TensorBase result, list args)
+    cdef object operate(self, list args)
+    cdef object explained(self, object error, list args)
+    cdef object run(self, list args)
+    cdef object finish_default(self, list args, Device device, bint record)
+    cdef object unavailable(self, Device device, list args)
+    cdef Device join(self, Device device, TensorBase t, bint* moved)
+    cdef object one_dim(self, object dim, int ndim)
+    cdef object run_inplace(self, list args, bint operator)
+    cdef bint fits(self, list args, TensorBase target) except -1
+    cdef int check_result(self, TensorBase target, TensorBase result) except -1
+    cdef object run_out(self, list args, object out)
+    cdef int direct_or_copied(self, list args, TensorBase out) except -1
+    cdef object run_default(self, list args)
+    cdef object run_into(self, list args, TensorBase target, bint inplace)
+    cdef object finish(self, object raw, Device device, list args, bint record)
+    cdef DType compute_dtype(self, list args)
+    cdef DType check_same(self, list args)
+    cdef DType adjust(self, DType dtype)
+    cdef Device common_device(self, list args)
+    cdef int normalise(self, list args) except -1
+    cdef list kernel_args(self, list args, DType compute, Device device)
+
+cdef class ViewOp(Op):
+    cdef int view_kind
+    cdef object view(self, TensorBase t, tuple args, int origin)
+
+cdef bint is_plain(object x) noexcept
+cdef object as_array(object value, DType dtype, Device device)

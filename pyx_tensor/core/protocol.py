@@ -1,0 +1,87 @@
+"""What a backend is: the one module of the core that a backend imports.
+
+A backend knows arrays, never tensors. It declares what it can do, supplies the primitives below, and may add a method
+for any operation of the table, named like the operation. Methods get arrays first, then plain arguments; arrays come
+with one compute dtype, dims normalised (see docs/architecture.md). Of promotion, autograd and Tensors it is told nothing.
+"""
+
+
+class Backend:
+    """Base class of backends. Capabilities are declared here, never guessed from a name."""
+
+    name = None                #: device type, as in ``device("name")``
+    array_type = object        #: class of the arrays
+    dtypes = {}                #: dtype name -> the backend's own dtype
+    strided = False            #: arrays have strides, and ``as_strided`` makes any view
+    views = False              #: slices and reshapes share memory with their array
+    mutable = False            #: ``copy_`` writes in place
+    fallback_to_cpu = False    #: run what is missing on the CPU, with one warning per operation
+
+    # -- devices
+    def device_count(self):
+        """How many devices there are; devices are numbered from 0."""
+        return 1
+
+    def current_device(self):
+        """The index meant by a device without one; None where devices carry no index."""
+        return None
+
+    def synchronize(self, index=0):
+        """Wait until the device has done all that it was asked."""
+
+    # -- arrays in and out
+    def from_numpy(self, array, index=0):
+        """An array on device `index` with the values of a numpy.ndarray (shared where the backend can)."""
+        raise NotImplementedError
+
+    def to_numpy(self, array):
+        """A numpy.ndarray with the values of `array` (shared where the backend can)."""
+        raise NotImplementedError
+
+    def dtype_name(self, array):
+        """The name of the array's dtype, a key of `dtypes`."""
+        raise NotImplementedError
+
+    def empty(self, shape, dtype, index=0):
+        """An uninitialised C-contiguous array; `dtype` is the backend's own."""
+        raise NotImplementedError
+
+    def full(self, shape, value, dtype, index=0):
+        """An array filled with a Python scalar."""
+        raise NotImplementedError
+
+    def cast(self, array, dtype):
+        """A new array of another dtype."""
+        raise NotImplementedError
+
+    def copy(self, array):
+        """A C-contiguous copy."""
+        raise NotImplementedError
+
+    def copy_(self, array, source):
+        """Write `source` (any dtype, broadcast) into `array` in place."""
+        raise NotImplementedError(f"backend {self.name!r} has no arrays that can be written in place")
+
+    def as_strided(self, array, shape, strides, offset):
+        """A view of the memory of `array`: `offset` and `strides` in elements, `offset` from its first element.
+
+        A backend that isn't `strided` gets C-contiguous arrays only and may return a copy.
+        """
+        raise NotImplementedError
+
+    def strides(self, array):
+        """Strides in elements; only asked of a `strided` backend."""
+        raise NotImplementedError
+
+    def offset(self, array, root):
+        """Elements from the first element of `root` to that of `array`, a view of it; only for `strided` backends."""
+        raise NotImplementedError
+
+
+#: What `register_backend` insists on. Every other operation has a default in terms of these.
+MANDATORY = (
+    "from_numpy", "to_numpy", "dtype_name", "empty", "full", "cast", "copy", "as_strided",
+    "add", "mul", "div", "neg", "exp", "log", "sqrt", "sin", "floor", "maximum", "eq", "lt",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "where",
+    "sum", "amax", "argmax", "matmul", "index_select", "scatter_add",
+)

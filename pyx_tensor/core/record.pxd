@@ -1,0 +1,73 @@
+from .dtype cimport DType
+from .device cimport Device
+from .graph cimport Edge, Node
+from .tensor cimport TensorBase, Version
+
+cdef enum:
+    MAX_PARAMS = 32
+
+cdef enum Kind:                       # as in signature.py
+    PLAIN = 0
+    TENSOR = 1
+    RAW = 2
+    TENSORS = 3
+    RAWS = 4
+    DIM = 5
+    DIMS = 6
+    TYPE = 7
+    SIZES = 8
+
+cdef class SavedValue:
+    cdef object array
+    cdef DType dtype
+    cdef Device device
+    cdef Version version
+    cdef Py_ssize_t recorded          # the version when it was saved
+    cdef Node node                    # None for an output of the node that saves it
+    cdef int nr
+    cdef bint requires, is_output
+    cdef object packed, unpack_hook   # set by saved-tensor hooks
+    cdef TensorBase unpack(self, Node owner)
+    cdef str complaint(self, Node owner)
+
+cdef class Rule:
+    cdef object function              # the vjp
+    cdef tuple targets                # positions of the parameters whose gradient it gives
+    cdef unsigned int mask            # the same as bits
+    cdef bint single
+    cdef int n_sources
+    cdef int source[MAX_PARAMS]       # what each vjp parameter means
+    cdef int index[MAX_PARAMS]
+
+cdef class Gradient:
+    cdef readonly str name
+    cdef readonly int n_params
+    cdef int kinds[MAX_PARAMS]
+    cdef int position[MAX_PARAMS]     # of the parameter's edge, where no parameter is a list
+    cdef bint has_lists, saves_output, needs_shapes
+    cdef tuple rules
+    cdef tuple differentiable         # per output
+    cdef int n_outputs                # visible ones
+    cdef int add_edge(self, OpNode node, list edges, object item, int i) except -1
+    cdef OpNode prepare(self, list args, TensorBase overwritten)
+    cdef int connect(self, OpNode node, object results, tuple aux) except -1
+
+cdef class OpNode(Node):
+    cdef Gradient gradient
+    cdef unsigned int needs           # parameters with a gradient, as bits
+    cdef list saved                   # SavedValue, list of them, or a plain argument; None where not needed
+    cdef list shapes
+    cdef list starts                  # first edge of each parameter, for operations that take lists
+    cdef object output                # SavedValue or tuple of them
+    cdef tuple aux
+    cdef tuple out_like               # (shape, dtype, device) of each of several outputs
+    cdef bint freed
+    cdef object resolve(self, object item)
+    cdef object materialize(self, list grads)
+    cdef int deliver(self, list out, int param, object result) except -1
+
+cdef Edge edge_of(TensorBase t)
+cdef SavedValue save(TensorBase t, bint is_output)
+cdef bint any_needs_grad(list args) except -1
+cdef int connect_written(TensorBase t, Node node) except -1
+cdef int check_writable(TensorBase t) except -1

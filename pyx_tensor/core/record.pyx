@@ -1,0 +1,539 @@
+"""Recording: what an operation leaves behind so that its gradient can be computed.
+
+`Gradient` is an operation's compiled vjp table, `OpNode` one recorded call, `SavedValue` what such a node keeps of a
+tensor (never the tensor itself, so that graphs have no reference cycles).
+"""
+cimport cython
+import weakref
+
+from .device cimport Device
+from .dtype cimport DType, FLOATING
+from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, next_sequence
+from .mode cimport ANOMALY, SAVED_HOOKS, get_mode
+from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, Version, ViewRecord, detached, has_node, new_tensor
+from . import mode as _mode
+from . import tensor as _tensor
+
+# What a vjp's parameter may name.
+cdef enum Source:
+    GRAD = 0
+    OUTPUT
+    PARAM
+    SHAPE
+    GEOMETRY
+    NEEDS
+    AUX
+
+FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+         "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+         "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+         "after calling backward.")
+
+
+class Namespace:
+    """`B` in the definitions: every operation of the table by its name. It works on tensors; under an ordinary
+    backward pass nothing is recorded, under `create_graph=True` everything is, so one formula serves both."""
+
+
+namespace = Namespace()
+cdef object B = namespace
+
+
+# --- edges --------------------------------------------------------------------------------------------------------
+cdef AccumulateGrad leaf_node(TensorBase t):
+    """The end of the path at a leaf (made on first use)."""
+    cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
+    node.sequence = next_sequence()
+    node.edges = ()
+    node.slot = t.grad_slot()
+    node.owner = weakref.ref(t)
+    node.array = t.array
+    node.shape = t.shape_()
+    node.dtype = t.dtype
+    node.device = t.device
+    t.node = node
+    t.nr = 0
+    return node
+
+
+cdef Edge edge_of(TensorBase t):
+    """Where the gradient of t goes; t needs one."""
+    if t.node is None:
+        leaf_node(t)
+    return make_edge(t.node, t.nr, t.shape_(), t.dtype, t.device)
+
+
+def gradient_edge(TensorBase t not None):
+    """The Edge to what produced t; RuntimeError where t needs no gradient."""
+    if not t.needs_grad():
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return edge_of(t)
+
+
+def tensor_node(TensorBase t not None):
+    """The node that hooks on t's gradient belong to, and which of its outputs t is."""
+    if not t.needs_grad():
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if t.node is None:
+        leaf_node(t)
+    return t.node, t.nr
+
+
+cdef bint any_needs_grad(list args) except -1:
+    for item in args:
+        if isinstance(item, TensorBase):
+            if (<TensorBase>item).needs_grad():
+                return True
+        elif type(item) is list or type(item) is tuple:
+            for inner in item:
+                if isinstance(inner, TensorBase) and (<TensorBase>inner).needs_grad():
+                    return True
+    return False
+
+
+# --- saved values -------------------------------------------------------------------------------------------------
+_saved_hooks = []      # pairs (pack, unpack) of the active saved-tensor hooks; the innermost last
+
+
+@cython.freelist(128)
+cdef class SavedValue:
+    """What a node keeps of a tensor: array, version and place in the graph."""
+
+    cdef TensorBase unpack(self, Node owner):
+        """The tensor again; RuntimeError where it was written to since."""
+        cdef TensorBase t
+        if self.unpack_hook is not None:
+            t = detached(self.unpack_hook(self.packed))
+        else:
+            if self.version.value != self.recorded:
+                raise RuntimeError(self.complaint(owner))
+            t = new_tensor(self.array, self.dtype, self.device)
+            t.version = self.version
+        t.requires = self.requires
+        if self.requires:
+            t.node = owner if self.is_output else self.node
+            t.nr = self.nr
+        return t
+
+    cdef str complaint(self, Node owner):
+        node = owner if self.is_output else self.node
+        source = "" if node is None or isinstance(node, AccumulateGrad) else f", which is output {self.nr} of {node.name()},"
+        return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{type_name(self.dtype)} {list(self.array.shape)}]{source} is at version {self.version.value}; expected version "
+                f"{self.recorded} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
+                "gradient, with torch.autograd.set_detect_anomaly(True).")
+
+
+def type_name(DType dtype):
+    """'torch.FloatTensor' for float32, and so on."""
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
+             "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
+             "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
+    return f"torch.{names[dtype.name]}Tensor"
+
+
+cdef SavedValue save(TensorBase t, bint is_output):
+    cdef SavedValue saved = SavedValue.__new__(SavedValue)
+    saved.requires = t.requires
+    saved.is_output = is_output
+    saved.nr = t.nr
+    if not is_output:
+        if t.requires and t.node is None:
+            leaf_node(t)
+        saved.node = t.node
+    if get_mode() & SAVED_HOOKS and _saved_hooks:
+        pack, saved.unpack_hook = _saved_hooks[-1]
+        before = _mode.swap_bits(SAVED_HOOKS, 0)
+        try:
+            saved.packed = pack(detached(t))
+        finally:
+            _mode.swap_bits(SAVED_HOOKS, before)
+        return saved
+    saved.array = t.array
+    saved.dtype = t.dtype
+    saved.device = t.device
+    saved.version = t.version_()
+    saved.recorded = saved.version.value
+    return saved
+
+
+def save_tensor(TensorBase t not None, bint is_output):
+    """A SavedValue, for nodes made outside of this module."""
+    return save(t, is_output)
+
+
+def unpack_saved(SavedValue saved not None, Node owner):
+    return saved.unpack(owner)
+
+
+# --- the vjp table of an operation --------------------------------------------------------------------------------
+cdef class Rule:
+    """One vjp: which inputs it is for, and what its parameters name."""
+
+    def __init__(self, Gradient gradient, tuple names, targets, function, tuple aux):
+        cdef int i
+        self.function = function
+        self.single = isinstance(targets, str)
+        self.targets = tuple([names.index(t) for t in ((targets,) if self.single else targets)])
+        self.mask = 0
+        for i in self.targets:
+            self.mask |= 1u << i
+        code = function.__code__
+        sources = code.co_varnames[1:code.co_argcount]
+        self.n_sources = len(sources)
+        for i, source in enumerate(sources):
+            self.source[i], self.index[i] = self.meaning(source, names, aux)
+            if self.source[i] == OUTPUT:
+                gradient.saves_output = True
+            elif self.source[i] == SHAPE or self.source[i] == GEOMETRY:
+                gradient.needs_shapes = True
+
+    @staticmethod
+    def meaning(str source, tuple names, tuple aux):
+        if source in names:
+            return PARAM, names.index(source)
+        if source in aux:
+            return AUX, aux.index(source)
+        if source.endswith("_shape") and source[:-6] in names:
+            return SHAPE, names.index(source[:-6])
+        if source.endswith("_geometry") and source[:-9] in names:
+            return GEOMETRY, names.index(source[:-9])
+        fixed = {"g": GRAD, "y": OUTPUT, "needs": NEEDS}
+        if source not in fixed:
+            raise TypeError(f"a vjp's parameter names g, y, needs, an argument, ARGUMENT_shape, ARGUMENT_geometry or a hidden output, not {source!r}")
+        return fixed[source], 0
+
+
+cdef class Gradient:
+    """The compiled vjps of an operation."""
+
+    def __init__(self, str name, signature, dict vjp, tuple aux, tuple differentiable):
+        cdef int i, at = 0
+        self.name = name
+        self.n_params = len(signature.params)
+        for i in range(self.n_params):
+            self.kinds[i] = signature.kinds[i]
+            self.position[i] = at
+            if TENSOR <= self.kinds[i] <= RAWS:
+                at += 1
+                self.has_lists = self.has_lists or self.kinds[i] >= TENSORS
+        self.differentiable = differentiable
+        self.n_outputs = len(differentiable)
+        self.rules = tuple([Rule(self, signature.params, targets, function, aux) for targets, function in vjp.items()])
+
+    cdef OpNode prepare(self, list args, TensorBase overwritten):
+        """A node with edges and saved inputs. An input in the memory about to be `overwritten` is saved as a copy."""
+        cdef OpNode node = OpNode.__new__(OpNode)
+        cdef Rule rule
+        cdef int i, k, kind
+        cdef list edges = []
+        node.gradient = self
+        node.n_outputs = self.n_outputs
+        if self.has_lists:
+            node.starts = []
+        for i in range(self.n_params):
+            kind = self.kinds[i]
+            if node.starts is not None:
+                node.starts.append(len(edges))
+            if kind == TENSOR or kind == RAW:
+                self.add_edge(node, edges, args[i], i)
+            elif kind == TENSORS or kind == RAWS:
+                for item in args[i]:
+                    self.add_edge(node, edges, item, i)
+        node.edges = tuple(edges)
+        node.saved = [None] * self.n_params
+        if self.needs_shapes:
+            node.shapes = [None] * self.n_params
+        for rule in self.rules:
+            if rule.mask & node.needs:
+                for k in range(rule.n_sources):
+                    i = rule.index[k]
+                    if rule.source[k] == PARAM and node.saved[i] is None:
+                        node.saved[i] = save_argument(args[i], overwritten)
+                    elif rule.source[k] == SHAPE:
+                        node.shapes[i] = shape_of(args[i])
+                    elif rule.source[k] == GEOMETRY:
+                        node.shapes[i] = (shape_of(args[i]), args[i].stride(), args[i].storage_offset())
+        node.sequence = next_sequence()
+        if get_mode() & ANOMALY:
+            node.trace = _trace()
+        return node
+
+    cdef int add_edge(self, OpNode node, list edges, object item, int i) except -1:
+        if isinstance(item, TensorBase) and (<TensorBase>item).needs_grad():
+            edges.append(edge_of(<TensorBase>item))
+            node.needs |= 1u << i
+        else:
+            edges.append(None)
+        return 0
+
+    cdef int connect(self, OpNode node, object results, tuple aux) except -1:
+        """Make the node the source of the results, and save those that a vjp names."""
+        cdef TensorBase t
+        cdef int k = 0
+        if self.n_outputs == 1 and not isinstance(results, (tuple, list)):
+            t = <TensorBase>results
+            t.node = node
+            t.nr = 0
+            t.requires = True
+            if self.saves_output:
+                node.output = save(t, True)
+        else:
+            node.n_outputs = len(results)
+            node.out_like = tuple([(<TensorBase>r).shape_() for r in results])
+            for result in results:
+                t = <TensorBase>result
+                if (k >= len(self.differentiable) or self.differentiable[k]) and t.dtype.category >= FLOATING:
+                    t.node = node
+                    t.nr = k
+                    t.requires = True
+                k += 1
+            if self.saves_output:
+                node.output = tuple([save(<TensorBase>r, True) for r in results])
+        if aux is not None:
+            node.aux = tuple([save(<TensorBase>a, False) if isinstance(a, TensorBase) else a for a in aux])
+        return 0
+
+
+cdef object _trace():
+    """The stack of the user's call, for anomaly mode."""
+    import traceback
+    return traceback.format_stack()
+
+
+cdef object shape_of(object arg):
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).shape_()
+    if isinstance(arg, (list, tuple)):
+        return [shape_of(a) for a in arg]
+    return ()
+
+
+cdef object save_argument(object arg, TensorBase overwritten):
+    if isinstance(arg, TensorBase):
+        if overwritten is not None and (arg is overwritten or shares_storage(<TensorBase>arg, overwritten)):
+            return save_copy(<TensorBase>arg)
+        return save(<TensorBase>arg, False)
+    if type(arg) is list or type(arg) is tuple:
+        for item in arg:
+            if isinstance(item, TensorBase):
+                return [save_argument(item, overwritten) for item in arg]
+    return arg
+
+
+cdef bint shares_storage(TensorBase a, TensorBase b) noexcept:
+    return a.storage is not None and a.storage is b.storage
+
+
+cdef SavedValue save_copy(TensorBase t):
+    cdef TensorBase copy = new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
+    if t.requires:
+        edge_of(t)
+        copy.requires = True
+        copy.node = t.node
+        copy.nr = t.nr
+    return save(copy, False)
+
+
+@cython.trashcan(True)
+cdef class OpNode(Node):
+    """One recorded call of an operation of the table."""
+
+    def name(self):
+        return self.gradient.name + "Backward0"
+
+    cdef object release(self):
+        cdef bint kept = self.output is not None or self.aux is not None
+        if self.saved is not None:
+            for item in self.saved:
+                kept = kept or type(item) is SavedValue or type(item) is list
+        self.freed = self.freed or kept
+        if kept:
+            self.saved = None
+            self.output = None
+            self.aux = None
+
+    cdef object resolve(self, object item):
+        if type(item) is SavedValue:
+            return (<SavedValue>item).unpack(self)
+        if type(item) is list:
+            return [self.resolve(i) for i in item]
+        return item
+
+    cdef object materialize(self, list grads):
+        """Gradients of several outputs, zeros where nothing arrived."""
+        cdef int k
+        like = None
+        for grad in grads:
+            if grad is not None:
+                like = grad
+        result = []
+        for k in range(self.n_outputs):
+            grad = grads[k]
+            result.append(grad if grad is not None else B.zeros(self.out_like[k], dtype=like.dtype, device=like.device))
+        return tuple(result)
+
+    cdef object apply(self, list grads):
+        cdef Rule rule
+        cdef int k, i
+        cdef list out = [None] * len(self.edges), args
+        cdef object grad = None
+        if self.freed:
+            raise RuntimeError(FREED)
+        for item in grads:
+            if item is not None:
+                grad = item
+        if grad is None:
+            return out
+        if self.out_like is not None:
+            grad = self.materialize(grads)
+        for rule in self.gradient.rules:
+            if not rule.mask & self.needs:
+                continue
+            args = [B]
+            for k in range(rule.n_sources):
+                i = rule.index[k]
+                if rule.source[k] == GRAD:
+                    args.append(grad)
+                elif rule.source[k] == PARAM:
+                    args.append(self.resolve(self.saved[i]))
+                elif rule.source[k] == OUTPUT:
+                    args.append(tuple([self.resolve(o) for o in self.output]) if type(self.output) is tuple
+                                else self.resolve(self.output))
+                elif rule.source[k] == SHAPE or rule.source[k] == GEOMETRY:
+                    args.append(self.shapes[i])
+                elif rule.source[k] == AUX:
+                    args.append(self.resolve(self.aux[i]))
+                else:
+                    args.append(tuple([bool(self.needs & (1u << t)) for t in rule.targets]))
+            result = rule.function(*args)
+            if rule.single:
+                self.deliver(out, rule.targets[0], result)
+            else:
+                for t, r in zip(rule.targets, result):
+                    if self.needs & (1u << <int>t):
+                        self.deliver(out, t, r)
+        return out
+
+    cdef int deliver(self, list out, int param, object result) except -1:
+        cdef int at = self.starts[param] if self.starts is not None else self.gradient.position[param]
+        cdef int kind = self.gradient.kinds[param]
+        if kind == TENSORS or kind == RAWS:
+            for item in result:
+                out[at] = item if self.edges[at] is not None else None
+                at += 1
+        else:
+            out[at] = result
+        return 0
+
+    @property
+    def _saved(self):
+        """The saved arguments by parameter position, unpacked (None where nothing was kept)."""
+        if self.freed:
+            raise RuntimeError(FREED)
+        return [self.resolve(item) for item in self.saved]
+
+
+# --- writes through views -----------------------------------------------------------------------------------------
+cdef int check_writable(TensorBase t) except -1:
+    """Refuse an in-place operation on t that could not be differentiated; called where gradients are recorded."""
+    cdef ViewRecord view = t.view
+    if view is not None:
+        if view.origin != 0 and t.needs_grad():
+            how = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+                   "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+                   if view.origin == MULTI_OUTPUT else
+                   "This view was created in no_grad mode and is being modified inplace with grad mode enabled.")
+            raise RuntimeError(f"Output {t.nr} of {view.op.name.capitalize()}Backward0 is a view and is being modified inplace. {how}")
+        if view.base.needs_grad() and not has_node(view.base):
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if t.needs_grad() and not has_node(t):
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    return 0
+
+
+cdef int connect_written(TensorBase t, Node node) except -1:
+    """Make `node` the source of t, which was written in place; t's base gets the write into its history."""
+    cdef CopySlices wrapper
+    cdef TensorBase base
+    if t.view is None:
+        t.node = node
+        t.nr = 0
+        t.requires = True
+        return 0
+    base = t.view.base
+    wrapper = CopySlices.__new__(CopySlices)
+    wrapper.inner = node
+    wrapper.view = detach_record(t.view)
+    wrapper.edges = (edge_of(base) if base.needs_grad() else None, *node.edges[1:])
+    wrapper.shape = base.shape_()
+    wrapper.strides = base.stride()
+    wrapper.sequence = next_sequence()
+    base.node = wrapper
+    base.nr = 0
+    base.requires = True
+    regenerate(t)
+    return 0
+
+
+cdef list detach_record(ViewRecord view):
+    """The steps from the base to a view as (op, args) pairs, first step first."""
+    cdef list steps = []
+    while view is not None:
+        steps.append((view.op, view.args))
+        view = view.parent
+    steps.reverse()
+    return steps
+
+
+def regenerate(TensorBase t not None):
+    """Give a view, to whose family something was written, the node that its base's history now implies."""
+    cdef TensorBase fresh = t.view.base
+    t.view.recorded = t.version.value
+    if not t.view.base.needs_grad():
+        return
+    before = _mode.swap_bits(_mode.MASKS["no_grad"] | _mode.MASKS["inference"], 0)
+    try:
+        for op, args in detach_record(t.view):
+            fresh = op.replay(fresh, args)
+    finally:
+        _mode.swap_bits(_mode.MASKS["no_grad"] | _mode.MASKS["inference"], before)
+    t.node = fresh.node
+    t.nr = fresh.nr
+    t.requires = True
+
+
+_tensor.set_view_regenerator(regenerate)
+
+
+@cython.trashcan(True)
+cdef class CopySlices(Node):
+    """The history of a base after a write through one of its views: the view's part of the gradient goes through
+    the node of the write, the rest to what the base was before."""
+    cdef Node inner
+    cdef list view
+    cdef tuple shape, strides
+
+    def name(self):
+        return "CopySlices"
+
+    cdef object release(self):
+        self.inner.release()
+
+    cdef object apply(self, list grads):
+        cdef list through
+        grad = grads[0]
+        if grad is None:
+            return [None] * len(self.edges)
+        result = B.empty_strided(self.shape, self.strides, dtype=grad.dtype, device=grad.device)
+        result.copy_(grad)
+        part = result
+        for op, args in self.view:
+            part = op.replay(part, args)
+        through = list(self.inner.apply([B.clone(part)]))
+        if through[0] is not None:
+            part.copy_(through[0])
+        else:
+            part.zero_()
+        through[0] = result
+        return through

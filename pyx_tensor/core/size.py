@@ -1,0 +1,56 @@
+"""The shape of a tensor."""
+import math
+import operator
+
+__all__ = ["Size"]
+
+
+class Size(tuple):
+    """A tuple of ints, printed as ``torch.Size([2, 3])``, whose slices, sums and multiples are sizes too.
+
+    Args:
+        sizes: an iterable of ints, or of objects that stand for one (``__index__``), such as 0-dim integer tensors.
+
+    Where the values are known to be ints already, ``tuple.__new__(Size, values)`` skips the check.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes=(), /):
+        return tuple.__new__(cls, [_as_int(position, value) for position, value in enumerate(sizes)])
+
+    def numel(self):
+        """The number of elements of a tensor of this shape: the product of the sizes, 1 for no dimensions."""
+        return math.prod(self)
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, key):
+        item = tuple.__getitem__(self, key)
+        return tuple.__new__(Size, item) if isinstance(key, slice) else item
+
+    def __add__(self, other):
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other):
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count):
+        repeated = tuple.__mul__(self, count)
+        return repeated if repeated is NotImplemented else tuple.__new__(Size, repeated)
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+def _as_int(position, value):
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {position} is '{type(value).__name__}')") from None

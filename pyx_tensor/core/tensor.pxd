@@ -1,0 +1,62 @@
+from .device cimport Device
+from .dtype cimport DType
+from .geometry cimport Geometry
+from .graph cimport GradSlot, Node
+
+cdef class Version:
+    cdef readonly Py_ssize_t value    # counts the writes to a family of views
+
+cdef class Storage:
+    cdef readonly object array        # the array that owns the memory
+    cdef readonly DType dtype
+    cdef readonly Device device
+    cdef char* pointer                # first byte, NULL where the backend has no addressable memory
+    cdef readonly Py_ssize_t nbytes
+    cdef readonly bint resizable
+    cdef void* head                   # list of the tensors on this memory, threaded through their alias fields
+
+cdef enum Origin:                     # how a view came to be, where writing through it is refused
+    PLAIN_VIEW = 0
+    MULTI_OUTPUT = 1                  # one of several views of one call
+    MADE_IN_NO_GRAD = 2
+
+cdef class ViewRecord:
+    cdef readonly TensorBase base     # never itself a differentiable view
+    cdef readonly ViewRecord parent   # the steps before this one
+    cdef readonly object op           # the view operation, replayed as op.replay(tensor, args)
+    cdef readonly tuple args
+    cdef Origin origin
+    cdef Py_ssize_t recorded          # version at which the tensor's node was valid
+
+cdef class TensorBase:
+    cdef readonly object array        # the backend's array
+    cdef readonly DType dtype
+    cdef readonly Device device
+    cdef Node node                    # what produced it, or its AccumulateGrad
+    cdef int nr                       # which output of `node`
+    cdef bint requires                # requires_grad as last recorded
+    cdef bint inference
+    cdef GradSlot slot                # where `grad` is kept
+    cdef Version version
+    cdef Storage storage
+    cdef ViewRecord view
+    cdef void* alias_next
+    cdef void* alias_previous
+    cdef int ndim_(self) except -1
+    cdef tuple shape_(self)
+    cdef Storage storage_(self)
+    cdef Version version_(self)
+    cdef bint needs_grad(self) except -1
+    cdef int adopt(self, TensorBase other) except -1
+    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1
+    cdef int point_at(self, object array, Storage storage) except -1
+
+cdef type tensor_class
+cdef type parameter_class
+cdef TensorBase new_tensor(object array, DType dtype, Device device)
+cdef TensorBase wrap_array(object array, Device device)
+cdef int load_geometry(TensorBase t, Geometry* g) except -1
+cdef TensorBase make_view(TensorBase t, Geometry* g)
+cdef TensorBase detached(TensorBase t)
+cdef bint has_node(TensorBase t) except -1
+cdef bint is_dense(object array) noexcept

@@ -1,0 +1,702 @@
+"""TensorBase: a backend's array, its storage and its place in the recorded graph.
+
+The public class `Tensor` (core/frontend.py) derives from it and gets its operations as methods. Here stand only the
+fields, the operators and what must be quick.
+"""
+cimport cython
+cimport numpy as cnp
+import numpy as np
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from . cimport geometry
+from .device cimport Device
+from .dtype cimport DType, from_type_num, from_numpy_dtype
+from .dtype cimport FLOATING
+from .geometry cimport Geometry
+from .graph cimport AccumulateGrad, GradSlot, Node
+from .slot cimport Slot
+
+from .dtype import by_name
+from .memory_format import contiguous_format
+from .size import Size
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    static inline PyObject* pyx_new_instance(PyObject* type, PyObject* no_arguments) {
+        return ((PyTypeObject*)type)->tp_new((PyTypeObject*)type, no_arguments, NULL);
+    }
+    """
+    object pyx_new_instance(object type, object no_arguments)
+
+cdef extern from *:
+    """
+    #include "numpy/arrayobject.h"
+    /* An ndarray of `like`'s type over memory that `owner` keeps alive. */
+    static PyObject* pyx_ndarray_over(PyArrayObject* like, int ndim, npy_intp* shape, npy_intp* strides, void* data,
+                                      int flags, PyObject* owner) {
+        PyArray_Descr* descr = PyArray_DESCR(like);
+        Py_INCREF(descr);
+        PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
+        if (view == NULL) return NULL;
+        Py_INCREF(owner);
+        if (PyArray_SetBaseObject((PyArrayObject*)view, owner) < 0) { Py_DECREF(view); return NULL; }
+        return view;
+    }
+    """
+    object pyx_ndarray_over(cnp.ndarray like, int ndim, Py_ssize_t* shape, Py_ssize_t* strides, void* data, int flags,
+                            object owner)
+
+cdef tuple _no_arguments = ()
+tensor_class = None
+parameter_class = None
+
+
+def register_classes(type tensor, type parameter):
+    """Called once by core/frontend.py with the public classes."""
+    global tensor_class, parameter_class
+    tensor_class = tensor
+    parameter_class = parameter
+
+
+@cython.freelist(64)
+cdef class Version:
+    """Counts the writes to one family of views, so that a saved tensor can tell that it was changed."""
+
+
+# --- storage ------------------------------------------------------------------------------------------------------
+cdef class Storage:
+    """The memory that a tensor and all its aliases share."""
+
+    @property
+    def tensors(self):
+        """The live tensors on this memory."""
+        found = []
+        cdef void* item = self.head
+        while item != NULL:
+            found.append(<TensorBase>item)
+            item = (<TensorBase>item).alias_next
+        return found
+
+    def data_ptr(self):
+        return <size_t>self.pointer
+
+
+cdef void link(Storage storage, TensorBase t) noexcept:
+    t.alias_next = storage.head
+    t.alias_previous = NULL
+    if storage.head != NULL:
+        (<TensorBase>storage.head).alias_previous = <void*>t
+    storage.head = <void*>t
+    t.storage = storage
+
+
+cdef void unlink(TensorBase t) noexcept:
+    if t.alias_next != NULL:
+        (<TensorBase>t.alias_next).alias_previous = t.alias_previous
+    if t.alias_previous != NULL:
+        (<TensorBase>t.alias_previous).alias_next = t.alias_next
+    elif t.storage is not None and t.storage.head == <void*>t:
+        t.storage.head = t.alias_next
+    t.alias_next = t.alias_previous = NULL
+
+
+# --- making tensors -----------------------------------------------------------------------------------------------
+cdef TensorBase new_tensor(object array, DType dtype, Device device):
+    cdef TensorBase t = <TensorBase>pyx_new_instance(tensor_class, _no_arguments)
+    t.array = array
+    t.dtype = dtype
+    t.device = device
+    return t
+
+
+cdef TensorBase wrap_array(object array, Device device):
+    """A tensor on what a backend's entry returned."""
+    cdef DType dtype
+    if type(array) is cnp.ndarray:
+        dtype = from_type_num(cnp.PyArray_TYPE(<cnp.ndarray>array))
+        if dtype is None:
+            dtype = from_numpy_dtype((<cnp.ndarray>array).dtype)
+    else:
+        dtype = by_name[device._backend.dtype_name(array)]
+    return new_tensor(array, dtype, device)
+
+
+def wrap(array, Device device not None):
+    """A tensor on a backend's array, which it shares."""
+    device.resolve()
+    return wrap_array(array, device.canonical)
+
+
+cdef TensorBase detached(TensorBase t):
+    """The same memory and version, outside of the graph."""
+    cdef TensorBase result = new_tensor(t.array, t.dtype, t.device)
+    link(t.storage_(), result)
+    result.version = t.version_()
+    result.inference = t.inference
+    return result
+
+
+# --- views --------------------------------------------------------------------------------------------------------
+cdef int load_geometry(TensorBase t, Geometry* g) except -1:
+    """Shape, strides and offset of a tensor in its storage, in elements."""
+    cdef cnp.ndarray array
+    cdef Py_ssize_t itemsize
+    cdef int i
+    if type(t.array) is cnp.ndarray:
+        array = <cnp.ndarray>t.array
+        itemsize = cnp.PyArray_ITEMSIZE(array)
+        g.ndim = cnp.PyArray_NDIM(array)
+        for i in range(g.ndim):
+            g.shape[i] = cnp.PyArray_DIM(array, i)
+            g.strides[i] = cnp.PyArray_STRIDE(array, i) // itemsize
+        g.offset = 0
+        if t.storage is not None:
+            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) // itemsize
+        return 0
+    geometry.load_shape(g, t.array.shape)
+    geometry.set_contiguous(g)
+    g.offset = 0
+    backend = t.device._backend
+    if backend.strided:
+        i = 0
+        for step in backend.strides(t.array):
+            g.strides[i] = step
+            i += 1
+        if t.storage is not None:
+            g.offset = backend.offset(t.array, t.storage.array)
+    return 0
+
+
+cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1:
+    """RuntimeError where g reaches outside a storage of `available` elements."""
+    cdef Py_ssize_t last = g.offset
+    cdef int i
+    for i in range(g.ndim):
+        if g.shape[i] == 0:
+            return 0
+        last += (g.shape[i] - 1) * g.strides[i]
+    if last >= available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(geometry.shape_tuple(g))}, strides {[g.strides[i] for i in range(g.ndim)]}, storage "
+            f"offset {g.offset} require {last + 1} elements, which is out of bounds for storage of {available} elements")
+    return 0
+
+
+cdef object ndarray_view(cnp.ndarray like, Storage storage, Geometry* g):
+    """An ndarray on the storage with any shape and strides; its base keeps the memory alive."""
+    cdef Py_ssize_t strides[geometry.MAX_DIMS]
+    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(like)
+    cdef int i, flags = cnp.PyArray_FLAGS(<cnp.ndarray>storage.array) & cnp.NPY_ARRAY_WRITEABLE
+    for i in range(g.ndim):
+        strides[i] = g.strides[i] * itemsize
+    return pyx_ndarray_over(like, g.ndim, g.shape, strides, storage.pointer + g.offset * itemsize, flags, storage.array)
+
+
+cdef TensorBase make_view(TensorBase t, Geometry* g):
+    """A tensor of t's dtype at g in t's storage, in the same family of versions. Says nothing to autograd."""
+    cdef Storage storage = t.storage_()
+    cdef TensorBase result
+    if type(t.array) is cnp.ndarray:
+        check_bounds(g, storage.nbytes // t.dtype.itemsize)
+        result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
+    else:
+        backend = t.device._backend
+        root = storage.array if backend.strided else t.array
+        array = backend.as_strided(root, geometry.shape_tuple(g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
+        result = new_tensor(array, t.dtype, t.device)
+        if not backend.views:
+            return result
+    link(storage, result)
+    result.version = t.version_()
+    result.inference = t.inference
+    return result
+
+
+cdef bint is_dense(object array) noexcept:
+    """True for an ndarray whose elements fill its memory in some order of its dims."""
+    return cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array) or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>array)
+
+
+cdef bint has_node(TensorBase t) except -1:
+    """True where the tensor is the output of a recorded function."""
+    t.needs_grad()
+    return t.node is not None and not isinstance(t.node, AccumulateGrad)
+
+
+@cython.freelist(64)
+cdef class ViewRecord:
+    """How to make a view again from its base: the last step, and a link to the steps before."""
+
+
+cdef object _view_regenerator = None
+
+
+def set_view_regenerator(function):
+    """Called once by core/op.pyx: function(tensor) gives a view written to since a fresh node."""
+    global _view_regenerator
+    _view_regenerator = function
+
+
+# --- operator slots -----------------------------------------------------------------------------------------------
+cdef Slot _add, _sub, _mul, _div, _floordiv, _mod, _pow, _matmul, _and, _or, _xor, _lshift, _rshift
+cdef Slot _eq, _ne, _lt, _le, _gt, _ge, _neg, _abs, _invert
+cdef object _getitem, _setitem
+
+
+def fill_operators(dict ops, getitem, setitem):
+    """Called once by pyx_tensor.ops: the operations behind the operators, and the indexing functions."""
+    global _add, _sub, _mul, _div, _floordiv, _mod, _pow, _matmul, _and, _or, _xor, _lshift, _rshift
+    global _eq, _ne, _lt, _le, _gt, _ge, _neg, _abs, _invert, _getitem, _setitem
+    _add, _sub, _mul, _div = ops["add"], ops["sub"], ops["mul"], ops["div"]
+    _floordiv, _mod, _pow, _matmul = ops["floor_divide"], ops["remainder"], ops["pow"], ops["matmul"]
+    _and, _or, _xor = ops["bitwise_and"], ops["bitwise_or"], ops["bitwise_xor"]
+    _lshift, _rshift = ops["bitwise_left_shift"], ops["bitwise_right_shift"]
+    _eq, _ne, _lt, _le, _gt, _ge = ops["eq"], ops["ne"], ops["lt"], ops["le"], ops["gt"], ops["ge"]
+    _neg, _abs, _invert = ops["neg"], ops["abs"], ops["bitwise_not"]
+    _getitem, _setitem = getitem, setitem
+
+
+cdef class TensorBase:
+    """The fields and operators of a tensor."""
+
+    __array_priority__ = 1000
+
+    def __dealloc__(self):
+        if self.storage is not None:
+            unlink(self)
+
+    # -- shape
+    cdef int ndim_(self) except -1:
+        if type(self.array) is cnp.ndarray:
+            return cnp.PyArray_NDIM(<cnp.ndarray>self.array)
+        return len(self.array.shape)
+
+    cdef tuple shape_(self):
+        cdef cnp.ndarray array
+        cdef tuple result
+        cdef int i, n
+        if type(self.array) is not cnp.ndarray:
+            return tuple(self.array.shape)
+        array = <cnp.ndarray>self.array
+        n = cnp.PyArray_NDIM(array)
+        result = PyTuple_New(n)
+        for i in range(n):
+            item = <object>cnp.PyArray_DIM(array, i)
+            Py_INCREF(item)
+            PyTuple_SET_ITEM(result, i, item)
+        return result
+
+    @property
+    def shape(self):
+        return Size(self.shape_())
+
+    @property
+    def ndim(self):
+        return self.ndim_()
+
+    def dim(self):
+        """Number of dimensions."""
+        return self.ndim_()
+
+    def size(self, dim=None):
+        """The shape, or the size of one dim."""
+        cdef tuple shape = self.shape_()
+        if dim is None:
+            return Size(shape)
+        if not shape:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        return shape[geometry.wrap_dim(dim, len(shape))]
+
+    def numel(self):
+        """Number of elements."""
+        cdef Geometry g
+        if type(self.array) is cnp.ndarray:
+            return cnp.PyArray_SIZE(<cnp.ndarray>self.array)
+        geometry.load_shape(&g, self.array.shape)
+        return geometry.numel(&g)
+
+    def stride(self, dim=None):
+        """Elements between neighbours along each dim, or along one."""
+        cdef Geometry g
+        load_geometry(self, &g)
+        if dim is None:
+            return tuple([g.strides[i] for i in range(g.ndim)])
+        if g.ndim == 0:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        return g.strides[geometry.wrap_dim(dim, g.ndim)]
+
+    def storage_offset(self):
+        """Elements from the start of the storage to the first element."""
+        cdef Geometry g
+        load_geometry(self, &g)
+        return g.offset
+
+    def is_contiguous(self, memory_format=None):
+        """True where the elements lie in row-major order without gaps."""
+        cdef Geometry g
+        if memory_format not in (None, contiguous_format):
+            raise NotImplementedError(f"is_contiguous: memory_format {memory_format} isn't supported")
+        load_geometry(self, &g)
+        return geometry.is_contiguous(&g)
+
+    def _overlaps_itself(self):
+        cdef Geometry g
+        load_geometry(self, &g)
+        return geometry.overlaps_itself(&g)
+
+    def data_ptr(self):
+        """Address of the first element (0 for an empty tensor)."""
+        if type(self.array) is cnp.ndarray:
+            return <size_t>cnp.PyArray_DATA(<cnp.ndarray>self.array) if self.numel() else 0
+        raise NotImplementedError(f"data_ptr: arrays of device {self.device} have no address here")
+
+    # -- storage and version
+    cdef Storage storage_(self):
+        cdef Storage storage
+        if self.storage is not None:
+            return self.storage
+        storage = Storage.__new__(Storage)
+        storage.array = self.array
+        storage.dtype = self.dtype
+        storage.device = self.device
+        if type(self.array) is cnp.ndarray:
+            storage.pointer = <char*>cnp.PyArray_DATA(<cnp.ndarray>self.array)
+            storage.nbytes = cnp.PyArray_NBYTES(<cnp.ndarray>self.array)
+            if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
+                storage.nbytes = extent(<cnp.ndarray>self.array)
+        else:
+            storage.nbytes = self.numel() * self.dtype.itemsize
+        storage.resizable = True
+        link(storage, self)
+        return storage
+
+    cdef Version version_(self):
+        if self.version is None:
+            self.version = Version.__new__(Version)
+        return self.version
+
+    @property
+    def _storage(self):
+        return self.storage_()
+
+    @property
+    def _version(self):
+        if self.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self.version_().value
+
+    def _bump_version(self):
+        """Say that the memory has changed."""
+        cdef Version version = self.version_()
+        version.value += 1
+
+    cdef int point_at(self, object array, Storage storage) except -1:
+        """Make this tensor stand on other memory (of its own dtype and device)."""
+        if self.storage is not None:
+            unlink(self)
+        self.storage = None
+        self.array = array
+        if storage is not None:
+            link(storage, self)
+        return 0
+
+    def _point_at(self, array):
+        """Make this tensor stand on `array`, an array of its device; its dtype follows."""
+        cdef TensorBase other = wrap_array(array, self.device)
+        self.dtype = other.dtype
+        self.point_at(array, None)
+
+    cdef int adopt(self, TensorBase other) except -1:
+        """Become an alias of another tensor, outside of the graph."""
+        self.dtype = other.dtype
+        self.device = other.device
+        self.inference = other.inference
+        self.point_at(other.array, other.storage_())
+        self.version = other.version_()
+        return 0
+
+    def _resize(self, tuple sizes):
+        """Take another shape at the same offset; grow the storage, with all its tensors, where it is too small."""
+        cdef Geometry g
+        cdef Storage storage = self.storage_()
+        cdef Py_ssize_t needed
+        cdef TensorBase t, resized
+        load_geometry(self, &g)
+        geometry.load_shape(&g, sizes)
+        geometry.set_contiguous(&g)
+        needed = (g.offset + geometry.numel(&g)) * self.dtype.itemsize
+        if needed > storage.nbytes:
+            self.grow(storage, needed)
+        resized = make_view(self, &g)
+        self.point_at(resized.array, self.storage)
+        return self
+
+    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1:
+        """Give a storage, and all tensors on it, more memory."""
+        cdef Geometry g
+        cdef TensorBase t
+        cdef Storage grown
+        if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        backend = self.device._backend
+        root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
+        old = (<cnp.ndarray>storage.array).ravel("K")
+        root[:old.size] = old
+        grown = new_tensor(root, storage.dtype, storage.device).storage_()
+        for t in storage.tensors:
+            load_geometry(t, &g)
+            t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
+        return 0
+
+    def _adopt(self, TensorBase other not None):
+        self.adopt(other)
+
+    # -- autograd record
+    cdef bint needs_grad(self) except -1:
+        """requires_grad, after bringing a view up to date with writes to its family."""
+        if self.view is not None and self.view.recorded != self.version.value:
+            _view_regenerator(self)
+        return self.requires
+
+    @property
+    def requires_grad(self):
+        """True where gradients are computed for this tensor."""
+        return self.needs_grad()
+
+    @requires_grad.setter
+    def requires_grad(self, bint value):
+        if value == self.needs_grad():
+            return
+        if has_node(self):
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        if value and self.dtype.category < FLOATING:
+            raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, this one is {self.dtype}")
+        if value and self.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self.requires = value
+
+    @property
+    def is_leaf(self):
+        """True for tensors that no recorded function produced."""
+        return not has_node(self)
+
+    @property
+    def grad_fn(self):
+        """The node of the function that produced this tensor, None for a leaf."""
+        return self.node if has_node(self) else None
+
+    def _leave_graph(self):
+        self.node = None
+        self.nr = 0
+        self.requires = False
+
+    @property
+    def output_nr(self):
+        return self.nr
+
+    @property
+    def grad(self):
+        """The gradient accumulated by `backward`, None before."""
+        return self.slot.grad if self.slot is not None else None
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            check_grad(self, value)
+        self.grad_slot().grad = value
+
+    @grad.deleter
+    def grad(self):
+        self.grad_slot().grad = None
+
+    def grad_slot(self):
+        """Where this tensor's gradient is kept (made on first use)."""
+        if self.slot is None:
+            self.slot = GradSlot.__new__(GradSlot)
+        return self.slot
+
+    @property
+    def _is_view_record(self):
+        return self.view
+
+    def _is_view(self):
+        return self.view is not None
+
+    @property
+    def _base(self):
+        """The tensor that this one is a differentiable view of, or None."""
+        return self.view.base if self.view is not None else None
+
+    def is_inference(self):
+        return self.inference
+
+    def _set_inference(self, bint value):
+        self.inference = value
+
+    @property
+    def data(self):
+        """The same memory outside of the graph, with a version of its own: writes through it are not noticed."""
+        cdef TensorBase result = detached(self)
+        result.version = None
+        return result
+
+    @data.setter
+    def data(self, TensorBase value not None):
+        if value.device is not self.device and has_node(self):
+            raise RuntimeError("incompatible tensor type: the device of a non-leaf's data can't change")
+        self.dtype = value.dtype
+        self.device = value.device
+        self.point_at(value.array, value.storage_())
+
+    def _detached(self):
+        return detached(self)
+
+    # -- copies outside of the graph
+    def _copied(self, bint preserve):
+        """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
+        if preserve and type(self.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
+            order = dense_order(self)
+            if order is not None:
+                copied = self.device._backend.copy(self.array.transpose(order))
+                back = sorted(range(len(order)), key=order.__getitem__)
+                return new_tensor(copied.transpose(back), self.dtype, self.device)
+        return new_tensor(self.device._backend.copy(self.array), self.dtype, self.device)
+
+    def _converted(self, DType dtype, Device device):
+        """The values as another dtype and/or on another device (None: as here)."""
+        cdef Device target = self.device
+        if device is not None:
+            device.resolve()
+            target = device.canonical
+        array = self.array
+        if dtype is not None and dtype is not self.dtype:
+            array = self.device._backend.cast(array, self.device._backend.dtypes[dtype.name])
+        if target is not self.device:
+            array = target._backend.from_numpy(self.device._backend.to_numpy(array).copy(), target.ordinal)
+        return new_tensor(array, dtype or self.dtype, target)
+
+    def _is_on(self, Device device not None):
+        device.resolve()
+        return device.canonical is self.device
+
+    def _can_view(self, sizes):
+        """True where `view(sizes)` needs no copy."""
+        cdef Geometry g, wanted
+        load_geometry(self, &g)
+        geometry.infer_size(&wanted, sizes, geometry.numel(&g))
+        return geometry.reshape_strides(&g, &wanted)
+
+    # -- operators
+    def __add__(self, other): return _add.call2(self, other)
+    def __radd__(self, other): return _add.call2(other, self)
+    def __sub__(self, other): return _sub.call2(self, other)
+    def __rsub__(self, other): return _sub.call2(other, self)
+    def __mul__(self, other): return _mul.call2(self, other)
+    def __rmul__(self, other): return _mul.call2(other, self)
+    def __truediv__(self, other): return _div.call2(self, other)
+    def __rtruediv__(self, other): return _div.call2(other, self)
+    def __floordiv__(self, other): return _floordiv.call2(self, other)
+    def __rfloordiv__(self, other): return _floordiv.call2(other, self)
+    def __mod__(self, other): return _mod.call2(self, other)
+    def __rmod__(self, other): return _mod.call2(other, self)
+    def __pow__(self, other, modulo): return _pow.call2(self, other)
+    def __rpow__(self, other, modulo): return _pow.call2(other, self)
+    def __matmul__(self, other): return _matmul.call2(self, other)
+    def __rmatmul__(self, other): return _matmul.call2(other, self)
+    def __and__(self, other): return _and.call2(self, other)
+    def __rand__(self, other): return _and.call2(other, self)
+    def __or__(self, other): return _or.call2(self, other)
+    def __ror__(self, other): return _or.call2(other, self)
+    def __xor__(self, other): return _xor.call2(self, other)
+    def __rxor__(self, other): return _xor.call2(other, self)
+    def __lshift__(self, other): return _lshift.call2(self, other)
+    def __rlshift__(self, other): return _lshift.call2(other, self)
+    def __rshift__(self, other): return _rshift.call2(self, other)
+    def __rrshift__(self, other): return _rshift.call2(other, self)
+    def __iadd__(self, other): return _add.call2_(self, other)
+    def __isub__(self, other): return _sub.call2_(self, other)
+    def __imul__(self, other): return _mul.call2_(self, other)
+    def __itruediv__(self, other): return _div.call2_(self, other)
+    def __ifloordiv__(self, other): return _floordiv.call2_(self, other)
+    def __imod__(self, other): return _mod.call2_(self, other)
+    def __ipow__(self, other): return _pow.call2_(self, other)
+    def __iand__(self, other): return _and.call2_(self, other)
+    def __ior__(self, other): return _or.call2_(self, other)
+    def __ixor__(self, other): return _xor.call2_(self, other)
+    def __ilshift__(self, other): return _lshift.call2_(self, other)
+    def __irshift__(self, other): return _rshift.call2_(self, other)
+    def __neg__(self): return _neg.call1(self)
+    def __pos__(self): return self
+    def __abs__(self): return _abs.call1(self)
+    def __invert__(self): return _invert.call1(self)
+    def __eq__(self, other): return _eq.call2(self, other)
+    def __ne__(self, other): return _ne.call2(self, other)
+    def __lt__(self, other): return _lt.call2(self, other)
+    def __le__(self, other): return _le.call2(self, other)
+    def __gt__(self, other): return _gt.call2(self, other)
+    def __ge__(self, other): return _ge.call2(self, other)
+
+    def __hash__(self):
+        return <Py_hash_t>(<size_t><void*>self >> 4)
+
+    def __getitem__(self, index):
+        return _getitem(self, index)
+
+    def __setitem__(self, index, value):
+        _setitem(self, index, value)
+
+    def __len__(self):
+        cdef tuple shape = self.shape_()
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+
+cdef bint owns_memory(cnp.ndarray array):
+    """False for memory that came from outside: an ndarray's, a buffer's."""
+    base = (<object>array).base
+    return base is None or not isinstance(base, np.ndarray)
+
+
+cdef tuple dense_order(TensorBase t):
+    """The dims from the longest stride to the shortest, where the elements fill their memory; else None."""
+    cdef Geometry g
+    cdef Py_ssize_t expected = 1
+    load_geometry(t, &g)
+    order = sorted(range(g.ndim), key=lambda d: (-g.strides[d], d))
+    for d in reversed(order):
+        if g.shape[d] != 1:
+            if g.strides[d] != expected:
+                return None
+            expected *= g.shape[d]
+    return tuple(order)
+
+
+cdef Py_ssize_t extent(cnp.ndarray array) noexcept:
+    """Bytes from the first to behind the last element of a strided array."""
+    cdef Py_ssize_t last = cnp.PyArray_ITEMSIZE(array)
+    cdef int i
+    for i in range(cnp.PyArray_NDIM(array)):
+        if cnp.PyArray_DIM(array, i) == 0:
+            return 0
+        last += (cnp.PyArray_DIM(array, i) - 1) * cnp.PyArray_STRIDE(array, i)
+    return last
+
+
+cdef int check_grad(TensorBase t, object grad) except -1:
+    cdef TensorBase g
+    if not isinstance(grad, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    g = <TensorBase>grad
+    if g is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if g.shape_() != t.shape_():
+        raise RuntimeError(f"assigned grad has data of a different size: {list(g.shape_())}, expected {list(t.shape_())}")
+    if g.dtype is not t.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: {g.dtype}, expected {t.dtype}")
+    if g.device is not t.device:
+        raise RuntimeError(f"assigned grad has data located on a different device: {g.device}, expected {t.device}")
+    return 0

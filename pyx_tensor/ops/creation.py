@@ -1,0 +1,449 @@
+"""Making tensors: from shapes, from Python data, from arrays."""
+import numpy as np
+
+from ..core.definitions import functions, methods, op
+from ..core.device import get_default_device, make_device
+from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
+from ..core.dtype import promote_types as _promote_types
+from ..core.frontend import Tensor
+from ..core.memory_format import preserve_format
+from ..core.record import namespace as B
+from ..core.tensor import TensorBase, wrap
+
+
+def creates(function):
+    """Enter a function that makes tensors from no tensor into the namespace."""
+    functions[function.__name__] = function
+    setattr(B, function.__name__, function)
+    function.__module__ = "pyx_tensor"
+    return function
+
+
+def _device(device):
+    if device is None:
+        return get_default_device()
+    device = make_device(device)
+    device.backend        # raises where there is none
+    return device
+
+
+def _sizes(name, sizes, keyword):
+    """The shape from `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if keyword is not None:
+        sizes = keyword
+    elif len(sizes) == 1 and not isinstance(sizes[0], int):
+        sizes = sizes[0]
+    shape = []
+    for i, size in enumerate(sizes if isinstance(sizes, (tuple, list)) else (sizes,)):
+        try:
+            size = size.__index__()
+        except (AttributeError, TypeError):
+            raise TypeError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(size).__name__} at pos {i}") from None
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
+        shape.append(size)
+    return tuple(shape)
+
+
+def _check_dtype(name, dtype):
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+
+
+def _new(name, shape, fill, dtype, device, requires_grad, out=None):
+    _check_dtype(name, dtype)
+    if out is not None:
+        if tuple(out.shape) != shape:
+            out.resize_(shape)
+        return out if fill is None else out.fill_(fill)
+    dtype = dtype or get_default_dtype()
+    device = _device(device)
+    backend = device.backend
+    native = backend.dtypes.get(dtype.name)
+    if native is None:
+        raise TypeError(f"{name}(): device {device} has no dtype {dtype}")
+    try:
+        array = (backend.empty(shape, native, device.index or 0) if fill is None
+                 else backend.full(shape, fill, native, device.index or 0))
+    except (MemoryError, ValueError) as error:
+        raise RuntimeError(f"{name}(): can't allocate a tensor of shape {list(shape)} and dtype {dtype}: {error}") from None
+    result = wrap(array, device)
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def _maker(name, fill, meaning):
+    def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
+        return _new(name, _sizes(name, size, names.get("size")), fill, dtype, device, requires_grad, out)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""A tensor of the given shape{meaning}.
+
+    Args:
+        size: ints, or one sequence of them.
+        dtype: the default floating type unless given. device, requires_grad, out: as everywhere.
+
+    Raises:
+        RuntimeError: a size is negative, or memory doesn't suffice.
+    """
+    return creates(make)
+
+
+empty = _maker("empty", None, ", uninitialised")
+zeros = _maker("zeros", 0, " full of zeros")
+ones = _maker("ones", 1, " full of ones")
+
+
+@creates
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """A tensor of shape `size` with every element `fill_value`, whose type gives the dtype unless one is given."""
+    if isinstance(fill_value, TensorBase):
+        dtype = dtype or fill_value.dtype
+        fill_value = fill_value.item()
+    if dtype is None:
+        dtype = _dtype_of_scalar(fill_value)
+    return _new("full", _sizes("full", (size,), None), fill_value, dtype, device, requires_grad, out)
+
+
+def _dtype_of_scalar(value):
+    if isinstance(value, (bool, np.bool_)):
+        return by_name["bool"]
+    if isinstance(value, (int, np.integer)):
+        return by_name["int64"]
+    if isinstance(value, (complex, np.complexfloating)) and not isinstance(value, float):
+        return get_default_dtype().to_complex()
+    return get_default_dtype()
+
+
+@creates
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False):
+    """An uninitialised tensor of the given shape and strides (in elements)."""
+    room = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else 0
+    result = B.as_strided(empty((room,), dtype=dtype, device=device), tuple(size), tuple(stride), 0).detach()
+    result.requires_grad = requires_grad
+    return result
+
+
+def _like_maker(name, fill, meaning):
+    def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+        return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."
+    return creates(make)
+
+
+empty_like = _like_maker("empty_like", None, ", uninitialised")
+zeros_like = _like_maker("zeros_like", 0, ", full of zeros")
+ones_like = _like_maker("ones_like", 1, ", full of ones")
+
+
+@creates
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+    """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
+    return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
+
+
+def _new_method(name, fill):
+    def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
+        return _new(name, _sizes(name, size, names.get("size")), fill, dtype or self.dtype, device or self.device, requires_grad)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = "A new tensor of the given shape, with this one's dtype and device unless others are given."
+    methods[name] = make
+
+
+for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
+    _new_method(_name, _fill)
+
+
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A new tensor filled with a number, with this one's dtype and device unless others are given."""
+    return _new("new_full", _sizes("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """A copy of data, with this tensor's dtype and device unless others are given."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+methods.update(new_full=new_full, new_tensor=new_tensor)
+
+
+# --- ranges -------------------------------------------------------------------------------------------------------
+def _range_dtype(dtype, *values):
+    if dtype is not None:
+        return dtype
+    return by_name["int64"] if all(isinstance(v, (int, np.integer)) for v in values) else get_default_dtype()
+
+
+def _from_host(array, dtype, device, requires_grad, out=None):
+    """A tensor on a device from an ndarray that nobody else holds."""
+    result = from_numpy(np.ascontiguousarray(array.astype(dtype.numpy, copy=False)).reshape(array.shape)).to(_device(device))
+    if out is not None:
+        if out.shape != result.shape:
+            out.resize_(tuple(result.shape))
+        return out.copy_(result)
+    result.requires_grad = requires_grad
+    return result
+
+
+@creates
+def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Numbers from `start` (0) up to but without `end`, `step` apart: ceil((end - start) / step) of them.
+
+    Raises:
+        RuntimeError: step is 0, or leads away from `end`.
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
+    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
+    kind = np.int64 if whole else np.float64
+    return _from_host(start + np.arange(count, dtype=kind) * kind(step), dtype, device, requires_grad, out)
+
+
+@creates
+def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requires_grad=False):
+    """Early PyTorch's range, which includes `end`; `arange` is its modern form."""
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = int((end - start) / step) + 1
+    return _from_host(start + np.arange(count, dtype=np.float64) * step, dtype or get_default_dtype(), device, requires_grad, out)
+
+
+@creates
+def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """`steps` numbers at equal distances from `start` to `end`, both included."""
+    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
+    if not isinstance(steps, int) or steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
+    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    work = np.float64 if dtype.category < 3 else np.complex128
+    if dtype.name == "float32":
+        work = np.float32
+    # As PyTorch: the first half counts from the start, the second from the end, so both ends are exact.
+    width = work(work(end) - work(start)) / work(steps - 1) if steps > 1 else work(0)
+    at = np.arange(steps)
+    forth, back = work(start) + width * at.astype(work), work(end) - width * (steps - 1 - at).astype(work)
+    return _from_host(np.where(at < steps // 2, forth, back) if steps > 1 else np.full(steps, start, work), dtype, device, requires_grad, out)
+
+
+@creates
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """`base` to the power of `linspace(start, end, steps)`."""
+    powers = linspace(start, end, steps, dtype=by_name["float64"])
+    return _from_host(np.power(float(base), powers._host_array()), dtype or get_default_dtype(), device, requires_grad, out)
+
+
+@creates
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """An n×m matrix (square unless m is given) with ones on the diagonal."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    dtype = dtype or get_default_dtype()
+    return _from_host(np.eye(n, m, dtype=np.float64), dtype, device, requires_grad, out)
+
+
+# --- from data ----------------------------------------------------------------------------------------------------
+@creates
+def from_numpy(ndarray):
+    """A tensor on the memory of an ndarray: a change in either shows in the other.
+
+    Raises:
+        TypeError: it isn't an ndarray, or of a dtype that tensors don't have (foreign byte order, objects, strings).
+        ValueError: its strides are negative or no multiples of the element size.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    array = np.asarray(ndarray)
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                         "currently not supported.")
+    of_numpy(array.dtype)
+    for stride in array.strides:
+        if stride < 0:
+            raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                             "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+        if stride % array.itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+    if not array.flags.aligned:
+        raise ValueError("given numpy array isn't aligned to its element size. Copy the numpy array to reallocate the memory.")
+    return wrap(array.view(), make_device("cpu"))
+
+
+def _plain(data):
+    """Data without tensors in it, and the dtype of those it had."""
+    if isinstance(data, TensorBase):
+        return data.detach()._host_array(), data.dtype
+    if isinstance(data, (list, tuple)):
+        parts = [_plain(item) for item in data]
+        found = None
+        for _, dtype in parts:
+            if dtype is not None:
+                found = dtype if found is None else _promote_types(found, dtype)
+        return [p for p, _ in parts], found
+    return data, None
+
+
+def _check_nesting(data, path=0):
+    """ValueError where nested sequences are ragged."""
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (list, tuple)):
+        n = len(data[0])
+        for item in data:
+            if not isinstance(item, (list, tuple)):
+                raise TypeError(f"not a sequence: {item!r} at dim {path + 1}")
+            if len(item) != n:
+                raise ValueError(f"expected sequence of length {n} at dim {path + 1} (got {len(item)})")
+            _check_nesting(item, path + 1)
+
+
+def _array_of(data, dtype):
+    """An ndarray (a copy) and dtype for nested sequences of numbers, as `torch.tensor` reads them."""
+    if isinstance(data, np.ndarray):
+        return data.copy(), of_numpy(data.dtype)
+    data, found = _plain(data)
+    try:
+        array = np.array(data)
+    except ValueError:
+        _check_nesting(data)
+        raise
+    if array.dtype == object or array.dtype.kind in "USV":
+        _check_nesting(data)
+        if array.dtype.kind == "O" and all(isinstance(v, int) for v in array.ravel()):
+            raise RuntimeError("Overflow when unpacking long long")
+        bad = next(v for v in array.ravel() if not isinstance(v, (int, float, complex)))
+        if isinstance(bad, str):
+            raise TypeError("new(): invalid data type 'str'")
+        raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
+    if found is not None:
+        return array, found
+    if isinstance(data, np.generic):
+        return array, of_numpy(array.dtype)
+    if array.dtype == np.float64:
+        return array, get_default_dtype()
+    if array.dtype == np.complex128:
+        return array, get_default_dtype().to_complex()
+    if array.dtype == np.uint64 and dtype is None:
+        raise RuntimeError("Overflow when unpacking long long")
+    return array, of_numpy(array.dtype)
+
+
+def _cast_host(array, dtype):
+    """An ndarray cast as tensors are: integers out of range are refused by `tensor`, floats are truncated."""
+    if array.dtype == dtype.numpy:
+        return array
+    with np.errstate(all="ignore"):
+        if array.dtype.kind == "c" and dtype.category < 3:
+            array = array.real
+        return array.astype(dtype.numpy)
+
+
+@creates
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor with a copy of the data.
+
+    Args:
+        data: a number, nested sequences of numbers, an ndarray or a tensor.
+        dtype: by default from the data: bool, int64, the default floating or complex type, or the array's own.
+
+    >>> import pyx_tensor as torch
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+
+    Raises:
+        ValueError: nested sequences of unequal lengths. TypeError, RuntimeError: elements that aren't numbers.
+    """
+    _check_dtype("tensor", dtype)
+    if isinstance(data, TensorBase):
+        result = data.detach().clone().to(dtype=dtype, device=device)
+        return result.requires_grad_() if requires_grad else result
+    array, found = _array_of(data, dtype)
+    result = wrap(np.ascontiguousarray(_cast_host(array, dtype or found)).reshape(array.shape), make_device("cpu"))
+    if device is None:
+        device = get_default_device()
+    result = result.to(device)
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+@creates
+def as_tensor(data, dtype=None, device=None):
+    """A tensor of the data, sharing memory with an ndarray or tensor where dtype and device allow that."""
+    if isinstance(data, np.ndarray):
+        data = from_numpy(data)
+    if isinstance(data, TensorBase):
+        return data.to(dtype=dtype, device=device)
+    if hasattr(data, "__dlpack__") and not isinstance(data, np.generic):
+        return from_dlpack(data).to(dtype=dtype, device=device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+@creates
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """A tensor of the object: shared where `copy` isn't True, refused where `copy=False` and sharing can't be."""
+    result = as_tensor(obj, dtype, device)
+    shared = isinstance(obj, TensorBase) and result is obj or isinstance(obj, np.ndarray) and np.may_share_memory(result.array, obj)
+    if copy is False and not shared:
+        raise ValueError("can't alias the given object: dtype, device or kind don't allow it")
+    result = result.detach().clone() if copy and shared else result
+    return result.requires_grad_() if requires_grad else result
+
+
+@creates
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-d tensor on the memory of a Python buffer.
+
+    Args:
+        count: elements to take, -1 for all. offset: bytes to skip.
+    """
+    view = memoryview(buffer)
+    if offset < 0 or offset >= max(view.nbytes, 1):
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({view.nbytes} bytes) minus 1")
+    if count == 0 or count < -1:
+        raise ValueError(f"count must be positive or -1, got {count}")
+    if count == -1 and (view.nbytes - offset) % dtype.itemsize:
+        raise ValueError(f"buffer length ({view.nbytes} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})")
+    if count > 0 and offset + count * dtype.itemsize > view.nbytes:
+        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than "
+                         f"actual buffer length ({view.nbytes} bytes)")
+    result = from_numpy(np.frombuffer(buffer, dtype=dtype.numpy, count=count, offset=offset))
+    return result.requires_grad_() if requires_grad else result
+
+
+@creates
+def from_dlpack(ext_tensor):
+    """A tensor on the memory of any object with `__dlpack__` (on the cpu)."""
+    if isinstance(ext_tensor, TensorBase):
+        return ext_tensor.detach()
+    return from_numpy(np.from_dlpack(ext_tensor))
+
+
+@creates
+def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
+    """A 0-dim tensor of the default floating type."""
+    return full((), value, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+# --- types of results ---------------------------------------------------------------------------------------------
+@creates
+def promote_types(type1, type2):
+    """The smallest dtype that both can be promoted to."""
+    return _promote_types(type1, type2)
+
+
+def _is_integral(x):
+    return not (x.dtype.is_floating_point or x.dtype.is_complex) if hasattr(x, "dtype") else not isinstance(x, (float, complex))
+
+
+B._result_is_integral = lambda *operands: all(map(_is_integral, operands))

@@ -1,0 +1,116 @@
+"""Writing to a tensor's memory, and moving it."""
+from ..core.definitions import functions, methods, op
+from ..core.op import prepare_write
+from ..core.record import namespace as B
+from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
+
+
+@op(hidden=True, inplace=True, grad_name="Copy", vjp=dict(input=lambda B, g: B.zeros_like(g), src=lambda B, g: g))
+def _assign(B, input: T, src: T):
+    """`src`, broadcast to the shape of `input`."""
+    return B.expand(src, tuple(input.shape))
+
+
+def copy_(self, src, non_blocking=False):
+    """Write the values of `src` (any dtype and device, broadcast) into this tensor's memory, and return it.
+
+    Raises:
+        RuntimeError: the shapes don't broadcast, or this tensor's memory overlaps itself.
+    """
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
+    if src is self:
+        return self
+    return B._assign_(self, B._to(src, self.dtype, self.device, False))
+
+
+@op(hidden=True, inplace=True, grad_name="Fill", vjp=dict(input=lambda B, g: B.zeros_like(g), value=lambda B, g: B.sum(g)))
+def _filled(B, input: T, value: Raw):
+    """`value` in the shape of `input`."""
+    return B.expand(value, tuple(input.shape))
+
+
+def fill_(self, value):
+    """Set every element to a number or a 0-dim tensor; return the tensor."""
+    if not isinstance(value, TensorBase):
+        value = B.full((), value, dtype=self.dtype, device=self.device)
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return B._filled_(self, B._to(value, self.dtype, self.device, False))
+
+
+def zero_(self):
+    """Set every element to 0; return the tensor."""
+    return fill_(self, 0)
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Set the elements of the main diagonal; return the tensor."""
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    B.diagonal(self, 0, 0, 1).fill_(fill_value)
+    return self
+
+
+methods.update(copy_=copy_, fill_=fill_, zero_=zero_, fill_diagonal_=fill_diagonal_)
+
+
+@op()
+def fill(B, input: T, value):
+    """A copy of the tensor with every element `value`."""
+    return B.clone(input).fill_(value)
+
+
+# --- moving memory ------------------------------------------------------------------------------------------------
+def _product(sizes):
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
+def resize_(self, *sizes, memory_format=None):
+    """Change the shape in place; the memory grows where it must, and all tensors on it move along.
+
+    Raises:
+        RuntimeError: the tensor requires grad, or its memory belongs to somebody else (an ndarray, a buffer).
+    """
+    sizes = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if any(size < 0 for size in sizes):
+        raise RuntimeError(f"Trying to create tensor with negative dimension in {list(sizes)}")
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if tuple(self.shape) != sizes:
+        self._resize(sizes)
+    return self
+
+
+def resize_as_(self, other):
+    """Change the shape in place to that of another tensor."""
+    return resize_(self, tuple(other.shape))
+
+
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Become a tensor on the memory of `source`, at an offset and with sizes and strides if given."""
+    if self.requires_grad:
+        raise RuntimeError("set_: a tensor that requires grad can't be moved to other memory")
+    if source is None:
+        source = B.empty((0,), dtype=self.dtype, device=self.device)
+    if not isinstance(source, TensorBase):
+        source = source._as_tensor(self.dtype)
+    if source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+    if size is not None:
+        steps = stride
+        if steps is None:
+            steps, step = [], 1
+            for n in reversed(size):
+                steps.insert(0, step)
+                step *= max(n, 1)
+        source = B.as_strided(source.detach(), tuple(size), tuple(steps), storage_offset)
+    self._adopt(source.detach())
+    return self
+
+
+methods.update(resize_=resize_, resize_as_=resize_as_, set_=set_)

@@ -1,0 +1,592 @@
+"""Operations element by element, with broadcasting."""
+import math
+
+from ..core.definitions import op, primitive
+from ..core.signature import Raw, T
+
+
+def _conj(B, x):
+    """The conjugate in a gradient formula; nothing to do for real numbers."""
+    return B.conj(x) if x.dtype.is_complex else x
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+@primitive(promote="common", inplace=True, alpha=True, vjp=dict(input=lambda B, g: g, other=lambda B, g: g))
+def add(B, input: T, other: T):
+    """`input + alpha * other`, element by element.
+
+    Args:
+        input, other: tensors or numbers whose shapes broadcast; the result has their promoted dtype.
+        alpha: a number that scales `other` (keyword, 1 by default).
+        out: a tensor for the result.
+
+    Raises:
+        RuntimeError: the shapes don't broadcast.
+    """
+
+
+@primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
+def sub(B, input: T, other: T):
+    """`input - alpha * other`, element by element; arguments as for `add`. Bool tensors are refused."""
+
+
+@primitive(public=("mul", "multiply"), promote="common", inplace=True, vjp=dict(
+    input=lambda B, g, other: B.mul(g, _conj(B, other) if hasattr(other, "dtype") else other.conjugate()),
+    other=lambda B, g, input: B.mul(g, _conj(B, input) if hasattr(input, "dtype") else input.conjugate())))
+def mul(B, input: T, other: T):
+    """`input * other`, element by element."""
+
+
+@primitive(promote="float", public=("true_divide",), inplace=True, vjp=dict(
+    input=lambda B, g, other: B.div(g, _conj(B, other) if hasattr(other, "dtype") else other.conjugate()),
+    other=lambda B, g, y, other: B.neg(B.mul(g, _conj(B, B.div(y, other))))))
+def div(B, input: T, other: T):
+    """`input / other`, element by element; integers divide as floats."""
+
+
+@op(inplace=True, public=("div", "divide"))
+def _div_rounded(B, input: T, other: T, *, rounding_mode=None):
+    """`input / other`, element by element; integers divide as floats.
+
+    Args:
+        rounding_mode: None (true division), 'trunc' (towards zero) or 'floor' (towards minus infinity); these two keep integers.
+    """
+    if rounding_mode is None:
+        return B.div(input, other)
+    if rounding_mode == "floor":
+        return B.floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                           f"'{rounding_mode}'")
+    if B._result_is_integral(input, other):
+        return B.floor_divide(B.sub(input, B.fmod(input, other)), other)      # exact: the remainder is gone
+    return B.trunc(B.div(input, other))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.neg(B.mul(g, _conj(B, B.mul(y, y))))))
+def reciprocal(B, input: T):
+    """`1 / input`, element by element."""
+    return B.div(1.0, input)
+
+
+@primitive(promote="common", inplace=True, nograd=True)
+def floor_divide(B, input: T, other: T):
+    """`input / other` rounded towards minus infinity."""
+
+
+@primitive(promote="common", inplace=True, vjp=dict(
+    input=lambda B, g: g,
+    other=lambda B, g, input, other: B.neg(B.mul(g, B.floor(B.div(input, other))))))
+def remainder(B, input: T, other: T):
+    """`input` modulo `other`, with the sign of `other`, as Python's `%`."""
+
+
+@primitive(promote="common", inplace=True, vjp=dict(
+    input=lambda B, g: g,
+    other=lambda B, g, input, other: B.neg(B.mul(g, B.trunc(B.div(input, other))))))
+def fmod(B, input: T, other: T):
+    """`input` modulo `other`, with the sign of `input`, as C's fmod."""
+
+
+def _pow_base(B, g, input, other):
+    if not hasattr(other, "dtype"):
+        if other == 0:
+            return B.zeros_like(g)
+        return B.mul(g, B.mul(_conj(B, B.pow(input, other - 1)), other))
+    grad = B.mul(g, _conj(B, B.mul(other, B.pow(input, B.sub(other, 1)))))
+    return B.where(B.eq(other, 0), B.zeros((), dtype=grad.dtype, device=grad.device), grad)
+
+
+def _pow_exponent(B, g, y, input, other):
+    base = input if hasattr(input, "dtype") else B.full_like(y, input)
+    zero = B.logical_and(B.eq(base, 0), B.ge(other, 0)) if not y.dtype.is_complex else B.eq(base, 0)
+    grad = B.mul(g, _conj(B, B.mul(y, B.log(base))))
+    return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
+
+
+@primitive(promote="common", inplace=True, vjp=dict(input=_pow_base, other=_pow_exponent))
+def pow(B, input: T, other: T):
+    """`input ** other`, element by element. Integers to negative integer powers are refused."""
+
+
+def _extreme_vjp(first):
+    def vjp(B, g, input, other):
+        a, b = (input, other) if first else (other, input)
+        equal = B.mul(B.eq(input, other), 0.5)
+        wins = (B.gt if vjp.larger else B.lt)(a, b)
+        return B.mul(g, B.add(wins, equal))
+    return vjp
+
+
+def _extreme(larger):
+    table = dict(input=_extreme_vjp(True), other=_extreme_vjp(False))
+    for vjp in table.values():
+        vjp.larger = larger
+    return table
+
+
+@primitive(promote="common", vjp=_extreme(True))
+def maximum(B, input: T, other: T):
+    """The larger of two elements; NaN where either is NaN. Where they are equal, each gets half of the gradient."""
+
+
+@primitive(promote="common", vjp=_extreme(False))
+def minimum(B, input: T, other: T):
+    """The smaller of two elements; NaN where either is NaN."""
+
+
+@op(promote="common", vjp=dict(
+    input=lambda B, g, input, other: B.masked_fill(g, B.logical_not(B.logical_or(B.ge(input, other), B.isnan(other))), 0),
+    other=lambda B, g, input, other: B.masked_fill(g, B.logical_or(B.ge(input, other), B.isnan(other)), 0)))
+def fmax(B, input: T, other: T):
+    """The larger of two elements, the other one where one is NaN."""
+    return B.where(B.logical_or(B.ge(input, other), B.isnan(other)), input, other)
+
+
+@op(promote="common", vjp=dict(
+    input=lambda B, g, input, other: B.masked_fill(g, B.logical_not(B.logical_or(B.le(input, other), B.isnan(other))), 0),
+    other=lambda B, g, input, other: B.masked_fill(g, B.logical_or(B.le(input, other), B.isnan(other)), 0)))
+def fmin(B, input: T, other: T):
+    """The smaller of two elements, the other one where one is NaN."""
+    return B.where(B.logical_or(B.le(input, other), B.isnan(other)), input, other)
+
+
+@primitive(promote="float", inplace=True, vjp=dict(
+    input=lambda B, g, input, other: B.mul(g, B.div(other, B.add(B.mul(input, input), B.mul(other, other)))),
+    other=lambda B, g, input, other: B.mul(g, B.div(B.neg(input), B.add(B.mul(input, input), B.mul(other, other))))))
+def atan2(B, input: T, other: T):
+    """The angle in radians of the points (other, input), in [-π, π]."""
+
+
+@op(promote="float", inplace=True, vjp=dict(
+    input=lambda B, g, y, input: B.masked_fill(B.mul(g, B.div(input, y)), B.eq(y, 0), 0),
+    other=lambda B, g, y, other: B.masked_fill(B.mul(g, B.div(other, y)), B.eq(y, 0), 0)))
+def hypot(B, input: T, other: T):
+    """`sqrt(input² + other²)` without overflow in between."""
+    big = B.maximum(B.abs(input), B.abs(other))
+    small = B.minimum(B.abs(input), B.abs(other))
+    ratio = B.div(small, B.where(B.eq(big, 0), B.ones_like(big), big))
+    return B.mul(big, B.sqrt(B.add(B.mul(ratio, ratio), 1)))
+
+
+@primitive(promote="float", inplace=True, vjp=dict(
+    input=lambda B, g, y, input: B.mul(g, B.masked_fill(B.div(y, input), B.eq(input, 0), 0)),
+    other=lambda B, g: B.zeros_like(g)))
+def copysign(B, input: T, other: T):
+    """The magnitude of `input` with the sign of `other`."""
+
+
+@primitive(promote="common", nograd=True)
+def nextafter(B, input: T, other: T):
+    """The next floating-point number after `input` towards `other`."""
+
+
+# --- comparison and logic -----------------------------------------------------------------------------------------
+def _comparison(name, meaning, promote="common"):
+    def define(B, input: T, other: T):
+        pass
+    define.__name__, define.__doc__ = name, f"True where {meaning}, element by element (a bool tensor)."
+    define.__code__ = define.__code__.replace(co_name=name)
+    return primitive(promote=promote, result="bool", nograd=True, inplace=True)(define)
+
+
+eq = _comparison("eq", "`input == other`")
+ne = _comparison("ne", "`input != other`")
+lt = _comparison("lt", "`input < other`")
+le = _comparison("le", "`input <= other`")
+gt = _comparison("gt", "`input > other`")
+ge = _comparison("ge", "`input >= other`")
+logical_and = _comparison("logical_and", "both operands are non-zero")
+logical_or = _comparison("logical_or", "either operand is non-zero")
+logical_xor = _comparison("logical_xor", "one operand is zero and the other isn't")
+
+
+def _predicate(name, meaning):
+    def define(B, input: T):
+        pass
+    define.__name__, define.__doc__ = name, f"True where {meaning} (a bool tensor)."
+    return primitive(promote="common", result="bool", nograd=True)(define)
+
+
+logical_not = _predicate("logical_not", "the element is zero")
+isnan = _predicate("isnan", "the element is NaN")
+isinf = _predicate("isinf", "the element is infinite")
+isfinite = _predicate("isfinite", "the element is finite")
+signbit = _predicate("signbit", "the sign bit is set")
+
+
+def _bitwise(name, meaning):
+    def define(B, input: T, other: T):
+        pass
+    define.__name__, define.__doc__ = name, f"{meaning} of integers or bools, element by element."
+    return primitive(promote="common", nograd=True, inplace=True)(define)
+
+
+bitwise_and = _bitwise("bitwise_and", "Bitwise and")
+bitwise_or = _bitwise("bitwise_or", "Bitwise or")
+bitwise_xor = _bitwise("bitwise_xor", "Bitwise exclusive or")
+bitwise_left_shift = _bitwise("bitwise_left_shift", "Left shift")
+bitwise_right_shift = _bitwise("bitwise_right_shift", "Arithmetic right shift")
+
+
+@primitive(promote="common", nograd=True, inplace=True)
+def bitwise_not(B, input: T):
+    """Bitwise not of integers, logical not of bools."""
+
+
+# --- one operand --------------------------------------------------------------------------------------------------
+@primitive(public=("neg", "negative"), promote="common", inplace=True, vjp=dict(input=lambda B, g: B.neg(g)))
+def neg(B, input: T):
+    """`-input`. Bool tensors are refused."""
+
+
+@primitive(public=("abs", "absolute"), promote="common", inplace=True, result="real", vjp=dict(input=lambda B, g, input: B.mul(g, B.sgn(input))))
+def abs(B, input: T):
+    """The absolute value (of complex numbers too: a real tensor). Gradient 0 at 0."""
+
+
+@primitive(promote="common", inplace=True, vjp=dict(input=lambda B, g: B.zeros_like(g)))
+def sign(B, input: T):
+    """-1, 0 or 1 by the sign of the element."""
+
+
+@op(promote="common", inplace=True)
+def sgn(B, input: T):
+    """`sign` for real numbers, `input / abs(input)` for complex ones (0 at 0)."""
+    if not input.dtype.is_complex:
+        return B.sign(input)
+    size = B.abs(input)
+    return B.div(input, B.where(B.eq(size, 0), B.ones_like(size), size))
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, _conj(B, y))))
+def exp(B, input: T):
+    """e to the power of the element."""
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(_conj(B, y), math.log(2)))))
+def exp2(B, input: T):
+    """2 to the power of the element."""
+    return B.pow(B.full((), 2, dtype=input.dtype, device=input.device), input)
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.add(_conj(B, y), 1))))
+def expm1(B, input: T):
+    """`exp(input) - 1`, accurate near 0."""
+    u = B.exp(input)
+    v = B.sub(u, 1)
+    small = B.mul(v, B.div(input, B.log(u)))     # W. Kahan's correction of the rounding of exp
+    return B.where(B.eq(u, 1), input, B.where(B.logical_or(B.eq(v, -1), B.isinf(u)), v, small))
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, _conj(B, input))))
+def log(B, input: T):
+    """The natural logarithm."""
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(_conj(B, input), math.log(2)))))
+def log2(B, input: T):
+    """The logarithm to base 2."""
+    return B.mul(B.log(input), 1 / math.log(2))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(_conj(B, input), math.log(10)))))
+def log10(B, input: T):
+    """The logarithm to base 10."""
+    return B.mul(B.log(input), 1 / math.log(10))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.add(_conj(B, input), 1))))
+def log1p(B, input: T):
+    """`log(1 + input)`, accurate near 0."""
+    u = B.add(input, 1)
+    near = B.mul(B.log(u), B.div(input, B.sub(u, 1)))
+    return B.where(B.eq(u, 1), input, B.where(B.isinf(u), u, near))
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.div(g, B.mul(_conj(B, y), 2))))
+def sqrt(B, input: T):
+    """The square root; NaN for negative elements."""
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(B.pow(_conj(B, y), 3), -0.5))))
+def rsqrt(B, input: T):
+    """`1 / sqrt(input)`."""
+    return B.reciprocal(B.sqrt(input))
+
+
+@op(promote="common", inplace=True)
+def square(B, input: T):
+    """`input * input`."""
+    return B.mul(input, input)
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, _conj(B, B.cos(input)))))
+def sin(B, input: T):
+    """The sine of angles in radians."""
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.neg(B.mul(g, _conj(B, B.sin(input))))))
+def cos(B, input: T):
+    """The cosine of angles in radians."""
+    return B.sin(B.add(input, math.pi / 2))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, _conj(B, B.add(B.mul(y, y), 1)))))
+def tan(B, input: T):
+    """The tangent of angles in radians."""
+    return B.div(B.sin(input), B.cos(input))
+
+
+def _inverse(name, meaning, vjp):
+    def define(B, input: T):
+        pass
+    define.__name__, define.__doc__ = name, meaning
+    return primitive(promote="float", inplace=True, vjp=dict(input=vjp))(define)
+
+
+asin = _inverse("asin", "The inverse sine, in [-π/2, π/2].",
+                lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.rsub(B.mul(input, input), 1)))))
+acos = _inverse("acos", "The inverse cosine, in [0, π].",
+                lambda B, g, input: B.neg(B.mul(g, _conj(B, B.rsqrt(B.rsub(B.mul(input, input), 1))))))
+atan = _inverse("atan", "The inverse tangent, in [-π/2, π/2].",
+                lambda B, g, input: B.div(g, _conj(B, B.add(B.mul(input, input), 1))))
+sinh = _inverse("sinh", "The hyperbolic sine.", lambda B, g, input: B.mul(g, _conj(B, B.cosh(input))))
+cosh = _inverse("cosh", "The hyperbolic cosine.", lambda B, g, input: B.mul(g, _conj(B, B.sinh(input))))
+asinh = _inverse("asinh", "The inverse hyperbolic sine.",
+                 lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.add(B.mul(input, input), 1)))))
+acosh = _inverse("acosh", "The inverse hyperbolic cosine.",
+                 lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.sub(B.mul(input, input), 1)))))
+atanh = _inverse("atanh", "The inverse hyperbolic tangent.",
+                 lambda B, g, input: B.div(g, _conj(B, B.rsub(B.mul(input, input), 1))))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.tanh_backward(g, y)))
+def tanh(B, input: T):
+    """The hyperbolic tangent."""
+    e = B.expm1(B.mul(B.abs(input), -2))
+    return B.mul(B.neg(B.sign(input)), B.div(e, B.add(e, 2)))
+
+
+@op(promote="common", hidden=True)
+def tanh_backward(B, g: T, output: T):
+    """g · (1 - y²), y being the output of tanh."""
+    return B.mul(g, _conj(B, B.rsub(B.mul(output, output), 1)))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.sigmoid_backward(g, y)))
+def sigmoid(B, input: T):
+    """`1 / (1 + exp(-input))`."""
+    return B.reciprocal(B.add(B.exp(B.neg(input)), 1))
+
+
+@op(promote="common", hidden=True)
+def sigmoid_backward(B, g: T, output: T):
+    """g · y · (1 - y), y being the output of sigmoid."""
+    return B.mul(g, _conj(B, B.mul(output, B.rsub(output, 1))))
+
+
+def _step(name, meaning):
+    def define(B, input: T):
+        pass
+    define.__name__, define.__doc__ = name, meaning
+    return primitive(promote="common", inplace=True, vjp=dict(input=lambda B, g: B.zeros_like(g)))(define)
+
+
+floor = _step("floor", "The largest integer not above the element.")
+ceil = _step("ceil", "The smallest integer not below the element.")
+trunc = _step("trunc", "The element without its fraction.")
+
+
+@primitive(promote="common", inplace=True, hidden=True, entry="round", vjp=dict(input=lambda B, g: B.zeros_like(g)))
+def _round(B, input: T):
+    """The nearest integer, halves to the even one."""
+
+
+@op(inplace=True)
+def round(B, input: T, *, decimals=0):
+    """The nearest multiple of 10^-decimals, halves to the even one."""
+    if decimals == 0:
+        return B._round(input)
+    scale = 10.0 ** decimals
+    return B.div(B._round(B.mul(input, scale)), scale)
+
+
+@op(promote="common", inplace=True)
+def frac(B, input: T):
+    """The fractional part, with the sign of the element."""
+    return B.sub(input, B.trunc(input))
+
+
+@op(promote="common", alpha=True)
+def rsub(B, input: T, other: T):
+    """`other - input`."""
+    return B.sub(other, input)
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, B.mul(B.exp(B.neg(B.mul(input, input))), 2 / math.sqrt(math.pi)))))
+def erf(B, input: T):
+    """The error function."""
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, B.mul(B.exp(B.neg(B.mul(input, input))), -2 / math.sqrt(math.pi)))))
+def erfc(B, input: T):
+    """`1 - erf(input)`, accurate for large elements."""
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(B.exp(B.mul(y, y)), math.sqrt(math.pi) / 2))))
+def erfinv(B, input: T):
+    """The inverse of `erf`."""
+
+
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, B.digamma(input))))
+def lgamma(B, input: T):
+    """The logarithm of the absolute value of the gamma function."""
+
+
+@primitive(promote="float", inplace=True, nograd=True)
+def digamma(B, input: T):
+    """The derivative of `lgamma`."""
+
+
+# --- complex ------------------------------------------------------------------------------------------------------
+@primitive(hidden=True, vjp=dict(input=lambda B, g: B.conj(g)), entry="conj")
+def _conj_physical(B, input: T):
+    """The complex conjugate of a complex tensor."""
+
+
+@op(public=("conj", "conj_physical", "resolve_conj"))
+def conj(B, input: T):
+    """The complex conjugate; a real tensor itself."""
+    if not input.dtype.is_complex:
+        return input
+    return B._conj_physical(input)
+
+
+@primitive(hidden=True, vjp=dict(input=lambda B, g: g), entry="real", grad_name="Real")
+def _real(B, input: T):
+    """The real part of a complex tensor."""
+
+
+@op()
+def real(B, input: T):
+    """The real part; a real tensor itself."""
+    return B._real(input) if input.dtype.is_complex else input
+
+
+@primitive(vjp=dict(input=lambda B, g: B.mul(g, 1j)))
+def imag(B, input: T):
+    """The imaginary part of a complex tensor."""
+
+
+@op(promote="common", method=False, vjp=dict(real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g)), grad_name="Complex")
+def complex(B, real: T, imag: T):
+    """A complex tensor from its real and imaginary parts, two real tensors of one dtype."""
+    if not real.dtype.is_floating_point:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
+    return B.add(real.to(real.dtype.to_complex()), B.mul(imag, 1j))
+
+
+# --- choosing -----------------------------------------------------------------------------------------------------
+@primitive(promote="common", hidden=True, entry="where", vjp=dict(
+    input=lambda B, g, condition: B._where(condition, g, B.zeros((), dtype=g.dtype, device=g.device)),
+    other=lambda B, g, condition: B._where(condition, B.zeros((), dtype=g.dtype, device=g.device), g)))
+def _where(B, condition: Raw, input: T, other: T):
+    """`input` where the condition holds, else `other`."""
+
+
+@op()
+def where(B, condition: Raw, input: T = None, other: T = None):
+    """`input` where `condition` holds, else `other`; with the condition alone, its non-zero positions.
+
+    Args:
+        condition: a bool tensor (uint8 is taken, as in early PyTorch).
+        input, other: tensors or numbers; all three broadcast.
+    """
+    if input is None and other is None:
+        return B.nonzero(condition, as_tuple=True)
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    return B._where(condition if condition.dtype.name == "bool" else condition.bool(), input, other)
+
+
+@op(inplace=True)
+def masked_fill(B, input: T, mask: Raw, value):
+    """`input` with `value` (a number or 0-dim tensor) where the mask is True."""
+    if mask.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if hasattr(value, "dtype") and value.ndim:
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+    if not hasattr(value, "dtype"):
+        value = B.full((), value, dtype=input.dtype, device=input.device)
+    return B._where(mask if mask.dtype.name == "bool" else mask.bool(), value.to(input.dtype), input)
+
+
+def _clamp_vjp(B, g, input, min, max):
+    inside = None
+    if min is not None:
+        inside = B.ge(input, min)
+    if max is not None:
+        below = B.le(input, max)
+        inside = below if inside is None else B.logical_and(inside, below)
+    return B.masked_fill(g, B.logical_not(inside), 0)
+
+
+def _bound_vjp(is_min):
+    def vjp(B, g, input, min, max):
+        outside = B.lt(input, min) if is_min else B.gt(input, max)
+        if is_min and max is not None:
+            outside = B.logical_and(outside, B.lt(min, max))
+        elif not is_min and min is not None:
+            outside = B.logical_or(outside, B.gt(min, max))
+        return B.masked_fill(g, B.logical_not(outside), 0)
+    return vjp
+
+
+@op(promote="common", inplace=True, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
+def clamp(B, input: T, min: T = None, max: T = None):
+    """`input` limited to [min, max]; bounds are numbers or tensors, one may be missing. The gradient passes at a bound.
+
+    Raises:
+        RuntimeError: neither bound is given.
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if min is not None:
+        input = B.maximum(input, min)
+    return input if max is None else B.minimum(input, max)
+
+
+@op(promote="common", inplace=True)
+def clamp_min(B, input: T, min: T):
+    """`input`, at least `min`."""
+    return B.clamp(input, min=min)
+
+
+@op(promote="common", inplace=True)
+def clamp_max(B, input: T, max: T):
+    """`input`, at most `max`."""
+    return B.clamp(input, max=max)
+
+
+@op(promote="common", inplace=True)
+def lerp(B, input: T, end: T, weight: T):
+    """`input + weight * (end - input)`."""
+    return B.add(input, B.mul(weight, B.sub(end, input)))
+
+
+@op(promote="common", inplace=True)
+def addcmul(B, input: T, tensor1: T, tensor2: T, *, value=1):
+    """`input + value * tensor1 * tensor2`."""
+    product = B.mul(tensor1, tensor2)
+    return B.add(input, product if value == 1 else B.mul(product, value))
+
+
+@op(promote="common", inplace=True)
+def addcdiv(B, input: T, tensor1: T, tensor2: T, *, value=1):
+    """`input + value * tensor1 / tensor2`."""
+    if not (input.dtype.is_floating_point or tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point
+            or input.dtype.is_complex or tensor1.dtype.is_complex or tensor2.dtype.is_complex):
+        raise RuntimeError("Integer division with addcdiv is no longer supported; use true_divide of the operands instead")
+    quotient = B.div(tensor1, tensor2)
+    return B.add(input, quotient if value == 1 else B.mul(quotient, value))

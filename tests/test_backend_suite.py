@@ -1,0 +1,63 @@
+"""The conformance kit on the backends of this distribution, on a strict array-API module, and on broken backends."""
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pyx_tensor.core import registry
+from pyx_tensor.core.array_module import ArrayModuleBackend
+from pyx_tensor.testing import backend_suite
+
+STRICT = "array_api_strict"
+try:
+    import array_api_strict
+except ImportError:      # it comes with the extra `test`
+    NAMES = ("cpu", "reference")
+else:
+    NAMES = ("cpu", "reference", STRICT)
+    if STRICT not in registry.registered_backends():
+        registry.register_backend(STRICT, ArrayModuleBackend(STRICT, array_api_strict))
+
+test_backend = backend_suite.pytest_cases(*NAMES)
+
+
+class Broken(ArrayModuleBackend):
+    """Wrong in three ways, each of which a check must find."""
+
+    def __init__(self):
+        super().__init__("broken_here", np)
+
+    def exp(self, a):
+        return np.asarray(np.exp(a) * 1.0001)
+
+    def neg(self, a):
+        np.negative(a, out=a)
+        return a
+
+    def sum(self, a, dims, keepdim):
+        return a.sum(axis=dims)
+
+
+@pytest.fixture(scope="module")
+def broken():
+    if "broken_here" not in registry.registered_backends():
+        registry.register_backend("broken_here", Broken())
+    return backend_suite.run("broken_here")
+
+
+def test_faults_are_found(broken):
+    assert {"arrays/exp", "arrays/neg", "arrays/sum"} <= set(broken.failed)
+    assert "arrays/log" in broken.passed
+
+
+def test_the_report_says_what_failed(broken):
+    assert not broken.ok
+    assert "FAILED   arrays/neg: AssertionError: neg changed one of its inputs" in str(broken)
+
+
+def test_command_line():
+    command = [sys.executable, "-m", "pyx_tensor.testing.backend_suite", "reference", "arrays/exp"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("backend 'reference': 3 checks passed, 0 skipped, 0 failed")

@@ -1,0 +1,31 @@
+"""Every Python block of README.md and CONTRIBUTING.md runs, and prints what the `text` block after it shows."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
+
+
+def examples(page):
+    text = (REPOSITORY / page).read_text()
+    for match in BLOCK.finditer(text):
+        line = text[: match.start()].count("\n") + 1
+        yield pytest.param(match[1], match[2], id=f"{page}:{line}")
+
+
+@pytest.mark.parametrize(("code", "output"), [*examples("README.md"), *examples("CONTRIBUTING.md")])
+def test_example(code, output, tmp_path):
+    """Each block stands alone: it runs in a process and a folder of its own."""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    if output is not None:
+        assert run.stdout == output
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("CONTRIBUTING.md", 4)])
+def test_the_examples_are_found(page, least):
+    assert len(list(examples(page))) >= least
