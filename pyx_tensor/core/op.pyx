@@ -526,7 +526,8 @@ cdef class Op(Slot):
             record = any_needs_grad(args)
         check_no_overlap(target)
         if record and self.gradient is None:
-            result = self.run(list(args))      # composite: its parts are recorded, then copied over
+            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
+            result = self.run([B.clone(target), *args[1:]])
             self.check_result(target, result)
             return target.copy_(result)
         self.common_device(args)

@@ -7,7 +7,7 @@ import math
 import warnings
 
 from ..autograd import no_grad
-from .. import ops
+from ..ops import namespace as ops
 
 _GAINS = {
     **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -150,8 +150,8 @@ def orthogonal_(tensor, gain=1, generator=None):
     columns = tensor.numel() // rows
     with no_grad():
         sample = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = ops.linalg.qr(sample.t() if rows < columns else sample)
-        q = q * ops.diag(r, 0).sign()  # makes the decomposition unique, and the distribution even
+        q, r = ops.linalg_qr(sample.t() if rows < columns else sample)
+        q = q * ops.diagonal(r).sign()  # makes the decomposition unique, and the distribution even
         q = q.t() if rows < columns else q
         return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
 

@@ -1,6 +1,6 @@
 """Parameters and buffers: tensors that a module finds by assignment."""
-from .. import ops
 from ..core.frontend import Parameter, Tensor  # noqa: F401
+from ..ops import namespace as ops
 
 
 class _BufferType(type(Tensor)):

@@ -2,7 +2,7 @@
 from ..core import definitions, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace
-from . import creation, indexing, linalg, memory, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
+from . import activation, creation, indexing, linalg, loss, memory, nn, optim, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
 
 
 def _attach():

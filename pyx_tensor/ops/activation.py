@@ -2,10 +2,62 @@
 
 Gradients at kinks, and what NaN gives, are PyTorch's: comparisons below are chosen so that NaN stays NaN.
 """
+import math
+
 from ..core.definitions import op
 from ..core.signature import T
 
 _OPTIONS = dict(promote="float_only", inplace=True, method=False)
+
+
+@op(promote="common", inplace=True, vjp=dict(input=lambda B, g, y: B.relu_backward(g, y)))
+def relu(B, input: T):
+    """`max(0, input)`. Bool tensors are refused."""
+    return B.maximum(input, 0)
+
+
+@op(promote="common", method=False, hidden=True, entry="relu_backward")
+def relu_backward(B, g: T, output: T):
+    """g where relu's output is positive."""
+    return B.masked_fill(g, B.le(output, 0), 0)
+
+
+@op(promote="float_only", method=False, hidden=True, entry="gelu", vjp=dict(input=lambda B, g, input, tanh: B.gelu_backward(g, input, tanh)), grad_name="Gelu")
+def _gelu(B, input: T, tanh):
+    """`gelu` with its approximation as a bool."""
+    return B.mul(B.mul(input, 0.5), B.add(_gelu_curve(B, input, tanh), 1))
+
+
+def _gelu_curve(B, input, tanh):
+    """2Φ - 1, or the formula that approximates it."""
+    if not tanh:
+        return B.erf(B.mul(input, math.sqrt(0.5)))
+    return B.tanh(B.mul(B.add(input, B.mul(B.mul(B.mul(input, input), input), 0.044715)), math.sqrt(2 / math.pi)))
+
+
+@op(promote="common", method=False, hidden=True, entry="gelu_backward")
+def gelu_backward(B, g: T, input: T, tanh):
+    """g times the derivative of `gelu`."""
+    curve = _gelu_curve(B, input, tanh)
+    square = B.mul(input, input)
+    if tanh:
+        inner = B.mul(B.add(B.mul(square, 3 * 0.044715), 1), math.sqrt(2 / math.pi))
+        slope = B.mul(B.rsub(B.mul(curve, curve), 1), inner)
+    else:
+        slope = B.mul(B.exp(B.mul(square, -0.5)), math.sqrt(2 / math.pi))
+    return B.mul(g, B.mul(B.add(B.add(curve, 1), B.mul(input, slope)), 0.5))
+
+
+@op(method=False, hidden=True)
+def gelu(B, input: T, *, approximate="none"):
+    """`input · Φ(input)`, Φ the normal distribution (Hendrycks, Gimpel, 2016).
+
+    Args:
+        approximate: 'none', or 'tanh' for a formula that approximates it.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return B._gelu(input, approximate == "tanh")
 
 
 def _outside(B, input, low, high):
@@ -106,7 +158,7 @@ def silu(B, input: T):
     return B.mul(input, B.sigmoid(input))
 
 
-@op(promote="common", method=False, hidden=True)
+@op(promote="common", method=False, hidden=True, entry="silu_backward")
 def silu_backward(B, g: T, input: T):
     """g times the derivative of `silu`."""
     s = B.sigmoid(input)

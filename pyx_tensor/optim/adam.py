@@ -1,5 +1,5 @@
 """Adam and AdamW."""
-from .. import ops
+from ..ops import namespace as ops
 from ..autograd import no_grad
 from .optimizer import (Optimizer, by_device_and_dtype, check_learning_rate, check_not_negative, check_options,
                         evaluate_closure)
@@ -51,7 +51,7 @@ class Adam(Optimizer):
             group.setdefault("fused", None)
         for entry in self.state.values():
             if "step" in entry:
-                entry["step"] = ops.as_tensor(entry["step"], dtype=ops.float32)
+                entry["step"] = ops.as_tensor(entry["step"]).float()
 
     def step(self, closure=None):
         """Make one step; returns the loss of ``closure``, if given."""
@@ -68,7 +68,7 @@ class Adam(Optimizer):
         for state in states:
             state["step"] += 1
         beta1, beta2 = group["betas"]
-        ops.optim.adam_step_(
+        ops.adam_step_(
             params, [parameter.grad for parameter in params], [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states], [state["max_exp_avg_sq"] for state in states] if amsgrad else None,
             [float(state["step"]) for state in states], lr=float(group["lr"]), beta1=float(beta1), beta2=float(beta2),
@@ -78,7 +78,7 @@ class Adam(Optimizer):
     def _start(self, parameter, amsgrad):
         """The state of a parameter before its first step."""
         state = self.state[parameter]
-        state["step"] = ops.tensor(0.0, dtype=ops.float32)
+        state["step"] = ops.tensor(0.0).float()
         for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
             state[name] = ops.zeros_like(parameter)
         return state

@@ -4,7 +4,7 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 
-from ..core import Tensor
+from ..core.frontend import Tensor
 from .optimizer import Optimizer
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ..autograd import enable_grad
-from ..core import Tensor, typename
+from ..core.frontend import Tensor
+from ..core.naming import typename
 from ..nn.modules.module import clear_grad
 from ..utils.hooks import add_hook
 

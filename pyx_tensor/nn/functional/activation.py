@@ -1,7 +1,8 @@
 """Activation functions."""
 import warnings
 
-from ... import ops
+from ...core.dtype import by_name
+from ...ops import namespace as ops
 
 
 def _inplace_or_not(name):
@@ -16,14 +17,15 @@ def _inplace_or_not(name):
     return activation
 
 
-relu, relu6, selu = _inplace_or_not("relu"), _inplace_or_not("relu6"), _inplace_or_not("selu")
-silu, mish = _inplace_or_not("silu"), _inplace_or_not("mish")
+relu, silu, mish = _inplace_or_not("relu"), _inplace_or_not("silu"), _inplace_or_not("mish")
 hardswish, hardsigmoid = _inplace_or_not("hardswish"), _inplace_or_not("hardsigmoid")
-relu_, relu6_, selu_ = ops.relu_, ops.relu6_, ops.selu_
 gelu, logsigmoid, softplus, softshrink = ops.gelu, ops.logsigmoid, ops.softplus, ops.softshrink
 sigmoid, tanh = ops.sigmoid, ops.tanh
-elu_, celu_, leaky_relu_, threshold_, hardtanh_, rrelu_ = (
-    ops.elu_, ops.celu_, ops.leaky_relu_, ops.threshold_, ops.hardtanh_, ops.rrelu_)
+relu_, elu_, leaky_relu_, threshold_, hardtanh_ = (
+    ops.relu_, ops.elu_, ops.leaky_relu_, ops.threshold_, ops.hardtanh_)
+
+# The fixed point of mean 0 and variance 1 (Klambauer et al., 2017).
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def threshold(input, threshold, value, inplace=False):
@@ -45,7 +47,29 @@ def elu(input, alpha=1.0, inplace=False):
 
 def celu(input, alpha=1.0, inplace=False):
     """max(0, x) + min(0, alpha · (e^(x/alpha) - 1)) (Barron, 2017)."""
-    return (ops.celu_ if inplace else ops.celu)(input, alpha)
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return (ops.elu_ if inplace else ops.elu)(input, alpha, 1.0, 1.0 / alpha)
+
+
+def celu_(input, alpha=1.0):
+    """In-place form of :func:`celu`."""
+    return celu(input, alpha, inplace=True)
+
+
+def selu(input, inplace=False):
+    """Scaled exponential linear unit (Klambauer et al., 2017)."""
+    return (ops.elu_ if inplace else ops.elu)(input, _SELU_ALPHA, _SELU_SCALE)
+
+
+def selu_(input):
+    """In-place form of :func:`selu`."""
+    return selu(input, inplace=True)
+
+
+def relu6(input, inplace=False):
+    """x cut off to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
@@ -55,7 +79,18 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the range otherwise."""
-    return (ops.rrelu_ if inplace else ops.rrelu)(input, lower, upper, training)
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    falling = input <= 0
+    slopes = ops.ones_like(input)
+    drawn = ops.empty(int(falling.sum()), dtype=by_name["float64"], device=input.device).uniform_(lower, upper)
+    slopes[falling] = drawn.to(slopes.dtype)
+    return input.mul_(slopes) if inplace else input * slopes
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """In-place form of :func:`rrelu`."""
+    return rrelu(input, lower, upper, training, inplace=True)
 
 
 def prelu(input, weight):

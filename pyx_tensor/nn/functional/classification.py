@@ -1,5 +1,5 @@
 """Losses between scores of classes and targets, and between vectors; see ``loss`` for ``reduction``."""
-from ... import ops
+from ...ops import namespace as ops
 from ._reduction import apply_reduction, resolve_reduction
 from .activation import logsigmoid
 from .distance import pairwise_distance
@@ -61,7 +61,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     reduction = resolve_reduction(reduction, size_average, reduce)
     scores = input.reshape(-1, input.size(-1))
     listed = target.reshape(-1, input.size(-1))
-    valid = (listed >= 0).cumprod(1).to(ops.bool)
+    valid = (listed >= 0).cumprod(1).bool()
     classes = listed.clamp_min(0)
     is_target = ops.zeros_like(listed).scatter_add(1, classes, valid.to(listed.dtype)) > 0
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)

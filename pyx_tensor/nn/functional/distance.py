@@ -1,5 +1,5 @@
 """Distances and similarities."""
-from ... import ops
+from ...ops import namespace as ops
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):

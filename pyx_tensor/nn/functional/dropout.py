@@ -2,8 +2,6 @@
 import math
 import warnings
 
-from ... import ops
-
 # The value that SELU tends to on the left, negated: what a dropped element is set to by alpha dropout.
 _SELU_LIMIT = 1.7580993408473766
 
@@ -11,7 +9,7 @@ _SELU_LIMIT = 1.7580993408473766
 def dropout(input, p=0.5, training=True, inplace=False):
     """Set each element to zero with probability ``p`` and scale the others by 1 / (1 - p); nothing unless ``training``."""
     _check_probability(p)
-    return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
+    return _masked(input, p, training, inplace, lambda: input.shape)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -57,11 +55,16 @@ def _channel_dropout(name, dims, input, p, training, inplace):
 
 
 def _feature_dropout(input, p, training, inplace):
+    return _masked(input, p, training, inplace, lambda: _one_per_channel(input))
+
+
+def _masked(input, p, training, inplace, shape_of_mask):
+    """``input`` times a mask of zeros and 1 / (1 - p), whose shape broadcasts."""
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
-    noise = input.new_empty(_one_per_channel(input)).bernoulli_(1 - p).div_(1 - p)
+    noise = input.new_empty(shape_of_mask()).bernoulli_(1 - p).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise
 
 

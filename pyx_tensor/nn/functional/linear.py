@@ -1,5 +1,6 @@
 """Linear maps and look-up of rows."""
-from ... import ops
+from ...core.dtype import by_name
+from ...ops import namespace as ops
 from ...autograd import no_grad
 
 linear = ops.linear
@@ -50,7 +51,7 @@ def one_hot(tensor, num_classes=-1):
 
     By default there are as many classes as the greatest index needs.
     """
-    if tensor.dtype != ops.int64:
+    if tensor.dtype is not by_name["int64"]:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {tensor.dtype}")
     if tensor.numel() == 0:
         if num_classes <= 0:

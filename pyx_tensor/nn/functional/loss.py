@@ -6,7 +6,8 @@ All take ``reduction``: ``"mean"`` (the default) and ``"sum"`` give one number, 
 import math
 import warnings
 
-from ... import ops
+from ...core.frontend import Tensor
+from ...ops import namespace as ops
 from ._reduction import apply_reduction, resolve_reduction
 
 
@@ -105,7 +106,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
     ``full`` adds the constant log(2π) / 2.
     """
-    if not isinstance(var, ops.Tensor):
+    if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = ops.full_like(input, var)

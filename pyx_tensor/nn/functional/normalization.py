@@ -1,8 +1,8 @@
 """Normalisation."""
 from math import prod
 
-from ... import ops
-from ...core import finfo
+from ...ops import namespace as ops
+from ...core.typeinfo import finfo
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):

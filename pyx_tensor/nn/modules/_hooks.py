@@ -3,7 +3,7 @@ import warnings
 from collections import OrderedDict
 
 from ...autograd import Function
-from ...core import Tensor
+from ...core.frontend import Tensor
 from ...utils.hooks import add_hook
 
 

@@ -3,7 +3,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
 from ...autograd import no_grad
-from ...core import Tensor
+from ...core.frontend import Tensor
 from ...utils.hooks import add_hook
 from ..parameter import Parameter
 

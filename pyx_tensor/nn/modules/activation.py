@@ -1,6 +1,6 @@
 """Activation functions as layers; their formulas stand in ``nn.functional``. Input and output have one shape."""
 from .. import functional as F
-from ... import ops
+from ...ops import namespace as ops
 from ..parameter import Parameter
 from .module import Module
 

@@ -1,6 +1,6 @@
 """Batch and instance normalisation."""
 from .. import functional as F
-from ... import ops
+from ...ops import namespace as ops
 from .module import Module
 from .normalization import _affine_parameter, _reset_affine
 
@@ -20,7 +20,7 @@ class _NormBase(Module):
         shape, options = (num_features,), dict(device=device, dtype=dtype)
         for name, make in (("running_mean", ops.zeros), ("running_var", ops.ones)):
             self.register_buffer(name, make(shape, **options) if track_running_stats else None)
-        count = ops.tensor(0, dtype=ops.int64, device=device) if track_running_stats else None
+        count = ops.tensor(0, device=device) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 

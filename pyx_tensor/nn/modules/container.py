@@ -4,7 +4,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from itertools import chain, islice
 
-from ...core import Tensor, typename
+from ...core.frontend import Tensor
+from ...core.naming import typename
 from ..parameter import Parameter
 from .module import Module, _indent
 

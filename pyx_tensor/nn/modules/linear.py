@@ -3,7 +3,7 @@ import math
 
 from .. import functional as F
 from .. import init
-from ... import ops
+from ...ops import namespace as ops
 from ..parameter import Parameter
 from .module import Module
 

@@ -2,8 +2,11 @@
 from collections import OrderedDict
 
 from ...autograd import no_grad
-from ...core import Tensor, device as Device, dtype as DType, typename
-from ... import ops
+from ...core.device import make_device
+from ...core.dtype import DType
+from ...core.frontend import Tensor
+from ...core.naming import typename
+from ...ops import namespace as ops
 from ..parameter import Buffer, Parameter
 from ._hooks import (  # noqa: F401 (the hooks for all modules are public here)
     HookedModule, global_hooks, register_module_backward_hook, register_module_buffer_registration_hook,
@@ -460,7 +463,7 @@ def _parse_to(*args, device=None, dtype=None, non_blocking=False, memory_format=
             non_blocking = arg
         elif arg is not None:
             device = arg
-    return None if device is None else Device(device), dtype, non_blocking
+    return None if device is None else make_device(device), dtype, non_blocking
 
 
 def _indent(text):

@@ -1,7 +1,7 @@
 """Layers that look up rows."""
 from .. import functional as F
 from .. import init
-from ... import ops
+from ...ops import namespace as ops
 from ..parameter import Parameter
 from .module import Module
 

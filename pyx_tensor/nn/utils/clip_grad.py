@@ -1,7 +1,7 @@
 """Bounds on gradients."""
-from ... import ops
+from ...ops import namespace as ops
 from ...autograd import no_grad
-from ...core import Tensor
+from ...core.frontend import Tensor
 
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
@@ -17,8 +17,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return ops.tensor(0.0)
     device = tensors[0].device
-    norms = [ops.linalg.vector_norm(tensor, norm_type).to(device) for tensor in tensors]
-    total = ops.linalg.vector_norm(ops.stack(norms), norm_type)
+    norms = [tensor.norm(norm_type).to(device) for tensor in tensors]
+    total = ops.stack(norms).norm(norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "

@@ -1,6 +1,6 @@
 """All parameters as one vector, and back."""
-from ... import ops
-from ...core import Tensor
+from ...ops import namespace as ops
+from ...core.frontend import Tensor
 
 
 def parameters_to_vector(parameters):
