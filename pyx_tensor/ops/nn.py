@@ -126,8 +126,8 @@ def layer_norm_backward(B, g: T, input: T, mean: Raw, rstd: Raw, weight: T, norm
     return to_input, to_weight, to_bias
 
 
-@op(method=False, public=("layer_norm",))
-def _checked_layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, eps=1e-5, cudnn_enable=True):
+@op(method=False)
+def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, eps=1e-5, cudnn_enable=True):
     """Mean 0 and variance 1 over the last dims, then scale and shift (Ba et al., 2016).
 
     Args:
@@ -154,7 +154,7 @@ def _checked_layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T
 
 
 # --- look-up of rows ----------------------------------------------------------------------------------------------
-@op(method=False, public=("embedding",), grad_name="Embedding", vjp=dict(
+@op(method=False, grad_name="Embedding", vjp=dict(
     weight=lambda B, g, indices, weight_shape, padding_idx, scale_grad_by_freq:
         B.embedding_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)))
 def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=False, sparse=False):

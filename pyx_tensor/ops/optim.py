@@ -11,7 +11,8 @@ _OPTIONS = dict(nograd=True, method=False, hidden=True)
 
 @op(**_OPTIONS)
 def sgd_step_(B, params: Raws, grads: Raws, bufs: Raws, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
-    """One step of gradient descent; `bufs` is empty without momentum, `first` says which buffers have no content yet."""
+    """One step of gradient descent; `bufs` and `first` (which of them have no content yet) are empty without
+    momentum."""
     for place, (param, grad) in enumerate(zip(params, grads)):
         grad = _direction(B, param, grad, weight_decay, maximize)
         if momentum:
@@ -28,7 +29,8 @@ def sgd_step_(B, params: Raws, grads: Raws, bufs: Raws, lr, momentum, dampening,
 @op(**_OPTIONS)
 def adam_step_(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, max_exp_avg_sqs: Raws, steps, lr, beta1,
                beta2, eps, weight_decay, decoupled, amsgrad, maximize):
-    """One step of Adam; `steps` counts each parameter's steps, this one included."""
+    """One step of Adam; `steps` counts each parameter's steps, this one included; `max_exp_avg_sqs` is empty
+    without `amsgrad`."""
     for place, (param, grad, mean, square) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
         grad = _direction(B, param, grad, 0 if decoupled else weight_decay, maximize)
         if decoupled and weight_decay:

@@ -36,7 +36,7 @@ def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
 
 
 @primitive(promote="float_only", vjp=dict(
-    input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), max(_count(input_shape, dim), 1))))
+    input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), _count(input_shape, dim) or 1)))
 def mean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The mean of all elements, or along dims; NaN of nothing. Floating-point and complex tensors only."""
 
