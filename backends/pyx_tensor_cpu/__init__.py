@@ -4,16 +4,34 @@ import numpy as np
 
 from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 
+from . import blas, copying, index, masks, memory, normalize, pointwise, reduce, search, sort
+
+# Modules whose public functions are entries of the backend, by their names.
+KERNELS = (pointwise, copying, reduce, normalize, blas, index, masks, search, sort)
+# Functions in them that serve the modules themselves.
+INTERNAL = {"bind", "op_name", "use_kernels", "widen"}
+
 
 class CPUBackend(ArrayModuleBackend):
-    """NumPy's arrays, with kernels of our own for what must be quick."""
+    """NumPy's arrays with kernels of our own; the rest is what any array module can do."""
 
     def __init__(self):
         super().__init__("cpu", np, dtypes={**module_dtypes(np), "bfloat16": np.dtype(ml_dtypes.bfloat16)}, strided=True, views=True,
                          mutable=True, out=True)
+        for module in KERNELS:
+            for name, function in vars(module).items():
+                if not name.startswith("_") and name not in INTERNAL and callable(function) and getattr(function, "__module__", "") == module.__name__:
+                    setattr(self, name, function)
+        self.empty = memory.empty
 
     def current_device(self):
-        return None
+        return None       # there is one CPU, and its tensors carry no index
+
+    def to_numpy(self, array):
+        return array
+
+    def from_numpy(self, array, index=0):
+        return array
 
 
 backend = CPUBackend()

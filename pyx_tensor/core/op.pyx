@@ -83,7 +83,7 @@ cdef object as_array(object value, DType dtype, Device device):
             value = wrapped_scalar(value, dtype)
         pyx_set_scalar(<cnp.ndarray>array, value)
         return array
-    return device._backend.full((), wrapped_scalar(value, dtype), device._backend.dtypes[dtype.name], device.ordinal)
+    return device._backend.full((), wrapped_scalar(value, dtype), device._backend.dtypes[dtype.name])
 
 
 cdef object cast_array(TensorBase t, DType dtype):

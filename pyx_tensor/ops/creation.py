@@ -63,8 +63,8 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None):
     if native is None:
         raise TypeError(f"{name}(): device {device} has no dtype {dtype}")
     try:
-        array = (backend.empty(shape, native, device.index or 0) if fill is None
-                 else backend.full(shape, fill, native, device.index or 0))
+        where = () if device.index is None else (device.index,)
+        array = backend.empty(shape, native, *where) if fill is None else backend.full(shape, fill, native, *where)
     except (MemoryError, ValueError) as error:
         raise RuntimeError(f"{name}(): can't allocate a tensor of shape {list(shape)} and dtype {dtype}: {error}") from None
     result = wrap(array, device)

@@ -315,7 +315,7 @@ def rsqrt(B, input: T):
     return B.reciprocal(B.sqrt(input))
 
 
-@op(promote="common", inplace=True)
+@op(entry="square", promote="common", inplace=True)
 def square(B, input: T):
     """`input * input`."""
     return B.mul(input, input)
@@ -412,7 +412,7 @@ def round(B, input: T, *, decimals=0):
     return B.div(B._round(B.mul(input, scale)), scale)
 
 
-@op(promote="common", inplace=True)
+@op(entry="frac", promote="common", inplace=True)
 def frac(B, input: T):
     """The fractional part, with the sign of the element."""
     return B.sub(input, B.trunc(input))
@@ -569,20 +569,20 @@ def clamp_max(B, input: T, max: T):
     return B.clamp(input, max=max)
 
 
-@op(promote="common", inplace=True)
+@op(entry="lerp", promote="common", inplace=True)
 def lerp(B, input: T, end: T, weight: T):
     """`input + weight * (end - input)`."""
     return B.add(input, B.mul(weight, B.sub(end, input)))
 
 
-@op(promote="common", inplace=True)
+@op(entry="addcmul", promote="common", inplace=True)
 def addcmul(B, input: T, tensor1: T, tensor2: T, *, value=1):
     """`input + value * tensor1 * tensor2`."""
     product = B.mul(tensor1, tensor2)
     return B.add(input, product if value == 1 else B.mul(product, value))
 
 
-@op(promote="common", inplace=True)
+@op(entry="addcdiv", promote="common", inplace=True)
 def addcdiv(B, input: T, tensor1: T, tensor2: T, *, value=1):
     """`input + value * tensor1 / tensor2`."""
     if not (input.dtype.is_floating_point or tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point

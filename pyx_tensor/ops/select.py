@@ -25,7 +25,7 @@ def scatter_add(B, input: T, dim: Dim, index: Raw, src: T):
 
 @op(inplace=True, vjp=dict(
     input=lambda B, g, dim, index: B._scatter(g, dim, index, B.zeros_like(index, dtype=g.dtype)),
-    src=lambda B, g, dim, index: B.gather(g, dim, index)), hidden=True)
+    src=lambda B, g, dim, index: B.gather(g, dim, index)), hidden=True, entry="scatter", grad_name="Scatter")
 def _scatter(B, input: T, dim: Dim, index: Raw, src: T):
     """`scatter` of a tensor."""
     kept = B._scatter_mask(input, dim, index)
