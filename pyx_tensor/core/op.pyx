@@ -63,9 +63,10 @@ cdef object wrapped_scalar(object value, DType dtype):
             value = int(value)
         if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        value = value & ((1 << (8 * dtype.itemsize)) - 1)
-        if dtype.is_signed and value >> (8 * dtype.itemsize - 1):
-            value -= 1 << (8 * dtype.itemsize)
+        range_ = 1 << <object>(8 * dtype.itemsize)      # of Python's integers: C's have no 2**64
+        value = value % range_
+        if dtype.is_signed and value >= range_ // 2:
+            value -= range_
     elif dtype.category == FLOATING and isinstance(value, int):
         try:
             value = float(value)

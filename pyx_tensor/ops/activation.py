@@ -1,6 +1,6 @@
 """Activation functions, element by element.
 
-Gradients at kinks, and what NaN gives, are PyTorch's: comparisons below are chosen so that NaN stays NaN.
+Gradients at kinks and at NaN are PyTorch's, which is why comparisons below run one way or the other.
 """
 import math
 
@@ -60,12 +60,16 @@ def gelu(B, input: T, *, approximate="none"):
     return B._gelu(input, approximate == "tanh")
 
 
-def _outside(B, input, low, high):
-    return B.logical_or(B.le(input, low), B.ge(input, high))
+def _between(B, input, low, high):
+    return B.logical_and(B.gt(input, low), B.lt(input, high))
+
+
+def _only_where(B, condition, g):
+    return B.masked_fill(g, B.logical_not(condition), 0)
 
 
 @op(**_OPTIONS, hidden=True, vjp=dict(
-    input=lambda B, g, input, min_val, max_val: B.masked_fill(g, _outside(B, input, min_val, max_val), 0)))
+    input=lambda B, g, input, min_val, max_val: _only_where(B, _between(B, input, min_val, max_val), g)))
 def hardtanh(B, input: T, min_val=-1.0, max_val=1.0):
     """`input` cut off to [min_val, max_val]. No gradient at the bounds."""
     return B.clamp(input, min_val, max_val)
@@ -79,7 +83,7 @@ def threshold(B, input: T, threshold, value):
 
 
 @op(**_OPTIONS, hidden=True, vjp=dict(
-    input=lambda B, g, input: B.masked_fill(B.div(g, 6), _outside(B, input, -3, 3), 0)))
+    input=lambda B, g, input: _only_where(B, _between(B, input, -3, 3), B.div(g, 6))))
 def hardsigmoid(B, input: T):
     """`relu6(input + 3) / 6`."""
     return B.div(B.clamp(B.add(input, 3), 0, 6), 6)
@@ -97,14 +101,14 @@ def hardswish(B, input: T):
 
 
 @op(promote="float_only", vjp=dict(
-    input=lambda B, g, input, lambd: B.masked_fill(g, B.le(B.abs(input), lambd), 0)))
+    input=lambda B, g, input, lambd: _only_where(B, B.gt(B.abs(input), lambd), g)))
 def hardshrink(B, input: T, lambd=0.5):
     """`input` where its magnitude is greater than `lambd`, else 0."""
     return B.masked_fill(input, B.le(B.abs(input), lambd), 0)
 
 
 @op(promote="float_only", method=False, hidden=True, vjp=dict(
-    input=lambda B, g, input, lambd: B.masked_fill(g, B.le(B.abs(input), lambd), 0)))
+    input=lambda B, g, input, lambd: _only_where(B, B.gt(B.abs(input), lambd), g)))
 def softshrink(B, input: T, lambd=0.5):
     """`input` moved towards 0 by `lambd`, and 0 where its magnitude is less.
 
