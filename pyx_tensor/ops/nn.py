@@ -154,7 +154,7 @@ def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, 
 
 
 # --- look-up of rows ----------------------------------------------------------------------------------------------
-@op(method=False, grad_name="Embedding", vjp=dict(
+@op(method=False, entry="embedding_lookup", vjp=dict(
     weight=lambda B, g, indices, weight_shape, padding_idx, scale_grad_by_freq:
         B.embedding_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)))
 def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=False, sparse=False):

@@ -109,7 +109,7 @@ def test_activation_at_edges(name):
         values = values[:-2]  # infinite arguments give NaN by different paths
     x, y = pair(values, requires_grad=True)
     ours, theirs = getattr(pt.nn.functional, name)(x), getattr(torch.nn.functional, name)(y)
-    assert_close(ours, theirs, rtol=2e-6, atol=1e-7)
+    assert_close(ours, theirs, rtol=2e-6, atol=1e-6 if name == "gelu" else 1e-7)  # PyTorch's gelu(-3) loses digits
     ours.sum().backward()
     theirs.sum().backward()
     assert_close(x.grad, y.grad, rtol=2e-6, atol=1e-7)

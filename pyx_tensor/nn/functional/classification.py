@@ -177,7 +177,8 @@ def _spread_loss(log_probs, target, weight, ignore_index, reduction, class_dim):
         return apply_reduction(loss, reduction)
     if weight is None:
         return loss.sum() / (~ignored).sum()
-    return loss.sum() / weight[target.reshape(loss.shape).masked_select(~ignored)].sum()
+    factors = weight[target.reshape(loss.shape).masked_fill(ignored, 0)]
+    return loss.sum() / factors.masked_fill(ignored, 0).sum()
 
 
 def _along(weight, class_dim, input):

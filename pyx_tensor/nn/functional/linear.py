@@ -70,7 +70,7 @@ def one_hot(tensor, num_classes=-1):
 
 def _shorten_rows(weight, indices, max_norm, norm_type):
     with no_grad():
-        used = indices.reshape(-1).unique()
+        used = indices.reshape(-1)  # a row that is looked up twice is written twice, with one value
         norms = weight[used].norm(norm_type, 1, keepdim=True)
         scale = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
         weight[used] = weight[used] * scale
