@@ -2,7 +2,7 @@
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
-from .engine import run_backward
+from .engine import backward_from_scalar, run_backward
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 
 
@@ -78,6 +78,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _backward_method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Add the gradients of this tensor to the `grad` of the leaves it was computed from (see `autograd.backward`)."""
+    if gradient is None and retain_graph is None and not create_graph and inputs is None and backward_from_scalar(self):
+        return
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 

@@ -340,3 +340,11 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
         return run.captured
     finally:
         _mode.swap_bits(NO_GRAD, before)
+
+
+def backward_from_scalar(TensorBase t not None):
+    """`t.backward()` with nothing else said; False where t isn't a single number that needs a gradient."""
+    if t.ndim_() or not t.needs_grad():
+        return False
+    run_backward([t], [B.ones((), dtype=t.dtype, device=t.device)], False, False)
+    return True

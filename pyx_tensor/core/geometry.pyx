@@ -136,6 +136,7 @@ cdef Py_ssize_t slice_index(object value, Py_ssize_t missing) except? -1:
 
 
 cdef int slice_(Geometry* g, int dim, object start, object stop, object step) except -1:
+    """A Python slice of one dim; its bounds are ints, None, or have `__index__`."""
     return slice_bounds(g, dim, slice_index(start, 0), slice_index(stop, PY_SSIZE_T_MAX), slice_index(step, 1))
 
 

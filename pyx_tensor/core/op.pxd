@@ -35,6 +35,7 @@ cdef class Op(Slot):
     cdef object entry(self, Device device)
     cdef object guarded(self, object entry, TensorBase t, TensorBase u)
     cdef object recorded(self, TensorBase result, list args)
+    cdef object reduce(self, TensorBase t, object dim, object keepdim)
     cdef object operate(self, list args)
     cdef object explained(self, object error, list args)
     cdef object run(self, list args)

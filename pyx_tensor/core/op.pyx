@@ -15,7 +15,7 @@ from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
 from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
 from .geometry cimport VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
-from .mode cimport INFERENCE, NO_GRAD, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, get_mode
 from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written
 from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, Version, ViewRecord
@@ -49,6 +49,18 @@ def set_interceptor(function):
 cdef bint is_plain(object x) noexcept:
     """The fast test: exactly a Tensor or a Parameter."""
     return type(x) is T.tensor_class or type(x) is T.parameter_class
+
+
+cdef bint all_plain(list args):
+    """No operand is of a subclass that might want to take over."""
+    for item in args:
+        if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
+            return False
+        if type(item) is list or type(item) is tuple:
+            for inner in item:
+                if isinstance(inner, TensorBase) and not is_plain(inner):
+                    return False
+    return True
 
 
 # --- operands -----------------------------------------------------------------------------------------------------
@@ -243,8 +255,28 @@ cdef class Op(Slot):
         return self.operate([a, b])
 
     cdef object call2_(self, object a, object b):
-        result = self.run_inplace([a, b], True)
-        return result
+        return self.run_inplace([a, b], True)
+
+    cdef object reduce(self, TensorBase t, object dim, object keepdim):
+        """A reduction of a plain tensor with the usual arguments."""
+        cdef list args
+        cdef tuple dims
+        entry = self.entry(t.device)
+        if entry is None or not (self.promote < FLOAT or t.dtype.category >= FLOATING) or (dim is not None and type(dim) is not int):
+            return None
+        dims = all_dims(dim, t.ndim_())
+        try:
+            result = wrap_array(entry(t.array, dims, keepdim), t.device)
+        except (ValueError, TypeError) as error:
+            raise self.explained(error, [t]) from None
+        if get_mode() & NO_GRAD or self.nograd or not t.needs_grad():
+            return result
+        if self.gradient is None:
+            return None
+        args = [t, dims, keepdim]
+        if self.n_params > 3:
+            args.append(None)
+        return self.recorded(result, args)
 
     cdef object guarded(self, object entry, TensorBase t, TensorBase u):
         try:
@@ -296,7 +328,7 @@ cdef class Op(Slot):
         cdef unsigned int mode = get_mode()
         cdef bint record
         cdef Device device
-        if _intercept is not None:
+        if mode & INTERCEPT or not all_plain(args):
             result = _intercept(self, args)
             if result is not NotImplemented:
                 return result
@@ -738,7 +770,7 @@ cdef class ViewOp(Op):
         self.view_kind = kind
 
     cdef object run(self, list args):
-        if _intercept is not None:
+        if get_mode() & INTERCEPT or not all_plain(args):
             result = _intercept(self, args)
             if result is not NotImplemented:
                 return result
@@ -830,9 +862,13 @@ cdef object scaled(object input, object other, object alpha):
 
 def reduction_function(Op op not None):
     """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one."""
-    cdef bint typed = len(op.signature.params) > 3
+    cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
     def call(input, dim=None, keepdim=False, *, dtype=None, out=None, **names):
         cdef list args
+        if out is None and dtype is None and takes_dims and not names and is_plain(input) and not get_mode() & ~NO_GRAD:
+            result = op.reduce(<TensorBase>input, dim, keepdim)
+            if result is not None:
+                return result
         if names or (dtype is not None and not typed):
             if dtype is not None:
                 names["dtype"] = dtype
@@ -868,3 +904,30 @@ def in_place_function(Op op not None):
     def call(*args, **kwargs):
         return op.in_place(*args, **kwargs)
     return call
+
+
+def getitem_function(ViewOp select not None, ViewOp index not None, general):
+    """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
+    def getitem(x, key):
+        if not is_plain(x):
+            return general(x, key)
+        if type(key) is int:
+            return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
+        if type(key) is slice:
+            return index.view(<TensorBase>x, ((key,),), PLAIN_VIEW)
+        if type(key) is tuple and is_basic(<tuple>key):
+            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
+        return general(x, key)
+    return getitem
+
+
+cdef bint is_basic(tuple key):
+    cdef bint ellipsis_seen = False
+    for item in key:
+        if item is Ellipsis:
+            if ellipsis_seen:
+                return False
+            ellipsis_seen = True
+        elif not (type(item) is int or type(item) is slice or item is None):
+            return False
+    return True

@@ -1,5 +1,5 @@
 """The operations, one definition each. Importing this package fills the table, the methods and the operators."""
-from ..core import definitions, tensor
+from ..core import definitions, op, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace
 from . import activation, creation, indexing, linalg, loss, memory, nn, optim, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
@@ -10,7 +10,9 @@ def _attach():
     for name, function in definitions.methods.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, function)
-    tensor.fill_operators(definitions.operations, indexing.getitem, indexing.setitem)
+    table = definitions.operations
+    getitem = op.getitem_function(table["select"], table["_index_basic"], indexing.getitem)
+    tensor.fill_operators(table, getitem, indexing.setitem)
 
 
 _attach()

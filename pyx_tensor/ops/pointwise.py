@@ -6,8 +6,10 @@ from ..core.signature import Raw, T
 
 
 def _conj(B, x):
-    """The conjugate in a gradient formula; nothing to do for real numbers."""
-    return B.conj(x) if x.dtype.is_complex else x
+    """The conjugate of an operand (tensor or number) in a gradient formula; nothing to do for real ones."""
+    if type(x) is float or type(x) is int:
+        return x
+    return B.conj(x) if hasattr(x, "dtype") and x.dtype.is_complex else x if hasattr(x, "dtype") else x.conjugate()
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
@@ -31,14 +33,14 @@ def sub(B, input: T, other: T):
 
 
 @primitive(public=("mul", "multiply"), promote="common", inplace=True, vjp=dict(
-    input=lambda B, g, other: B.mul(g, _conj(B, other) if hasattr(other, "dtype") else other.conjugate()),
-    other=lambda B, g, input: B.mul(g, _conj(B, input) if hasattr(input, "dtype") else input.conjugate())))
+    input=lambda B, g, other: B.mul(g, _conj(B, other)),
+    other=lambda B, g, input: B.mul(g, _conj(B, input))))
 def mul(B, input: T, other: T):
     """`input * other`, element by element."""
 
 
 @primitive(promote="float", public=("true_divide",), inplace=True, vjp=dict(
-    input=lambda B, g, other: B.div(g, _conj(B, other) if hasattr(other, "dtype") else other.conjugate()),
+    input=lambda B, g, other: B.div(g, _conj(B, other)),
     other=lambda B, g, y, other: B.neg(B.mul(g, _conj(B, B.div(y, other))))))
 def div(B, input: T, other: T):
     """`input / other`, element by element; integers divide as floats."""

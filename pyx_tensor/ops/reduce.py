@@ -15,6 +15,8 @@ def _kept(B, x, input_shape, dim, keepdim):
 
 def _spread(B, g, input_shape, dim, keepdim):
     """The gradient of a sum: the same for every element that went in."""
+    if not keepdim and len(dim) == len(input_shape):
+        return B.expand(g, input_shape)
     return B.expand(_kept(B, g, input_shape, dim, keepdim), input_shape)
 
 
