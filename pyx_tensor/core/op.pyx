@@ -369,6 +369,8 @@ cdef class Op(Slot):
         """Wrap what an entry or a default gave, split off hidden outputs, record."""
         cdef object results, aux = None
         cdef OpNode node
+        if raw is None:
+            return None                     # an entry that only writes to its operands
         if type(raw) is tuple or type(raw) is list:
             raw = tuple([r if isinstance(r, TensorBase) or r is None else wrap_array(r, device) for r in raw])
             if self.n_aux:

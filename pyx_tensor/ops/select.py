@@ -65,7 +65,7 @@ def _nonzero(B, input: T):
     """Positions of the non-zero elements, (n, ndim)."""
 
 
-@op(nograd=True)
+@op()
 def nonzero(B, input: T, *, as_tuple=False):
     """The positions of the non-zero elements: one row each, or (`as_tuple`) one tensor a dim."""
     found = B._nonzero(input)

@@ -1,6 +1,7 @@
 """Adam and AdamW."""
-from ..ops import namespace as ops
 from ..autograd import no_grad
+from ..ops import namespace as ops
+from ..ops.optim import adam_step_
 from .optimizer import (Optimizer, by_device_and_dtype, check_learning_rate, check_not_negative, check_options,
                         evaluate_closure)
 
@@ -68,7 +69,7 @@ class Adam(Optimizer):
         for state in states:
             state["step"] += 1
         beta1, beta2 = group["betas"]
-        ops.adam_step_(
+        adam_step_(
             params, [parameter.grad for parameter in params], [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states], [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
             [float(state["step"]) for state in states], lr=float(group["lr"]), beta1=float(beta1), beta2=float(beta2),

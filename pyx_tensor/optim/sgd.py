@@ -1,6 +1,7 @@
 """Stochastic gradient descent."""
-from ..ops import namespace as ops
 from ..autograd import no_grad
+from ..ops import namespace as ops
+from ..ops.optim import sgd_step_
 from .optimizer import (Optimizer, by_device_and_dtype, check_learning_rate, check_not_negative, check_options,
                         evaluate_closure)
 
@@ -60,7 +61,7 @@ class SGD(Optimizer):
 
     def _step(self, group, params):
         buffers, first = self._momentum_buffers(params) if group["momentum"] else ([], [])
-        ops.sgd_step_(
+        sgd_step_(
             params, [parameter.grad for parameter in params], buffers, lr=float(group["lr"]),
             momentum=group["momentum"], dampening=group["dampening"], weight_decay=group["weight_decay"],
             nesterov=group["nesterov"], maximize=group["maximize"], first=first)
