@@ -10,6 +10,7 @@ from .core.memory_format import channels_last, channels_last_3d, contiguous_form
 from .core.registry import register_backend
 from .core.size import Size
 from . import ops
+from .ops.random import Generator, default_generator
 from .core.definitions import functions as _functions
 
 globals().update(_by_name)

@@ -1,5 +1,5 @@
 """PyTorch's CPU random stream: `Generator` and the functions on the default one, over NumPy arrays."""
-import secrets
+import os
 
 import ml_dtypes
 import numpy as np
@@ -81,7 +81,7 @@ class Generator(Engine):
 
     def seed(self):
         """Start the stream anew from a seed that the operating system chooses, and return that seed."""
-        seed = secrets.randbits(64)
+        seed = int.from_bytes(os.urandom(8), "little")
         self._seed(seed)
         return seed
 

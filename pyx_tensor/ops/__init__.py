@@ -2,7 +2,8 @@
 from ..core import definitions, op, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace
-from . import activation, creation, indexing, linalg, loss, memory, nn, optim, pointwise, reduce, select, shape  # noqa: F401  (each enters its operations)
+from . import (  # noqa: F401  (each enters its operations)
+    activation, creation, indexing, linalg, loss, memory, nn, optim, pointwise, random, reduce, select, shape)
 
 
 def _attach():

@@ -447,3 +447,4 @@ def _is_integral(x):
 
 
 B._result_is_integral = lambda *operands: all(map(_is_integral, operands))
+B.get_default_device = get_default_device

@@ -1,0 +1,283 @@
+"""Random tensors: PyTorch's stream (core/random.py), drawn on the host and brought to the tensor's device."""
+import numpy as np
+
+from ..core import random as _stream
+from ..core.definitions import functions, methods, op
+from ..core.device import make_device
+from ..core.dtype import by_name, get_default_dtype
+from ..core.op import prepare_write
+from ..core.record import namespace as B
+from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
+from .creation import _sizes, creates, empty, from_numpy
+
+
+class Generator(_stream.Generator):
+    """A stream of pseudo-random numbers, PyTorch's for the same seed. Its state is a uint8 tensor.
+
+    >>> import pyx_tensor as torch
+    >>> g = torch.Generator().manual_seed(5000)
+    >>> torch.randn(2, generator=g)
+    tensor([1.2255, 0.7771])
+    """
+
+    def __init__(self, device="cpu"):
+        device = make_device(device)
+        super().__init__(device.type)
+        self.device = device
+
+    def get_state(self):
+        """The state as a uint8 tensor of PyTorch's layout."""
+        return from_numpy(super().get_state())
+
+    def set_state(self, new_state):
+        """Continue from a state that `get_state` (or PyTorch's) gave. Returns the generator."""
+        if isinstance(new_state, TensorBase):
+            if new_state.dtype.name != "uint8":
+                raise TypeError(f"RNG state must be a torch.ByteTensor, got {new_state.dtype}")
+            new_state = new_state.numpy()
+        return super().set_state(new_state)
+
+
+default_generator = Generator()
+default_generator.seed()
+_stream.default_generator = default_generator
+
+
+@creates
+def manual_seed(seed):
+    """Start the default stream anew from `seed`; returns the default generator."""
+    return default_generator.manual_seed(int(seed))
+
+
+@creates
+def seed():
+    """Seed the default stream from the operating system; returns the seed."""
+    return default_generator.seed()
+
+
+@creates
+def initial_seed():
+    """The seed that the default stream was last started with."""
+    return default_generator.initial_seed()
+
+
+@creates
+def get_rng_state():
+    """The default generator's state as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+@creates
+def set_rng_state(new_state):
+    """Continue the default stream from a state that `get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
+def _checked(generator):
+    if generator is not None and not isinstance(generator, _stream.Generator):
+        raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator or default_generator
+
+
+# --- new tensors --------------------------------------------------------------------------------------------------
+def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None):
+    """A new tensor filled on the host by draw(generator, array)."""
+    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    array = np.empty(shape, dtype.numpy)
+    _draw(name, draw, _checked(generator), array, dtype)
+    result = from_numpy(array)
+    if out is not None:
+        return out.resize_(shape).copy_(result)
+    if device is not None or B.get_default_device().type != "cpu":
+        result = result.to(device or B.get_default_device())
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def _draw(name, draw, generator, array, dtype):
+    try:
+        draw(generator, array)
+    except TypeError:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype}'") from None
+
+
+def _sized(name, draw, meaning):
+    def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **names):
+        return _drawn(name, _sizes(name, size, names.get("size")), draw, dtype, device, requires_grad, generator, out)
+
+    def make_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+        return _drawn(name, tuple(input.shape), draw, dtype or input.dtype, device or input.device, requires_grad, generator)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A tensor of the given shape, drawn from {meaning}."
+    make_like.__name__ = make_like.__qualname__ = name + "_like"
+    make_like.__doc__ = f"A tensor of the shape, dtype and device of `input`, drawn from {meaning}."
+    return creates(make), creates(make_like)
+
+
+rand, rand_like = _sized("rand", lambda g, a: g.fill_uniform(a), "the uniform distribution on [0, 1)")
+randn, randn_like = _sized("randn", lambda g, a: g.fill_normal(a), "the standard normal distribution")
+
+
+def _bounds(low, high):
+    return (0, low) if high is None else (low, high)
+
+
+@creates
+def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Integers of [low, high) (low is 0 where only one bound is given), int64 by default.
+
+    Raises:
+        RuntimeError: low isn't below high.
+    """
+    if size is None or isinstance(high, (tuple, list)):
+        low, high, size = 0, low, high if size is None else size
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return _drawn("randint", _sizes("randint", (size,), None), lambda g, a: g.fill_random(a, low, high), dtype or by_name["int64"], device,
+                  requires_grad, generator, out)
+
+
+@creates
+def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    """Integers of [low, high), in the shape, dtype and device of `input`."""
+    low, high = _bounds(low, high)
+    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+
+
+@creates
+def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """The integers 0 … n - 1 in random order."""
+    dtype = dtype or by_name["int64"]
+    result = from_numpy(_checked(generator).randperm(n, dtype.numpy)).to(device or B.get_default_device())
+    return result if out is None else out.resize_(n).copy_(result)
+
+
+@creates
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Normal numbers: of one mean and deviation in the shape `size`, or element by element from tensors."""
+    tensors = [x for x in (mean, std) if isinstance(x, TensorBase)]
+    if not tensors:
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        return _drawn("normal", _sizes("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
+                      generator, out)
+    if isinstance(std, TensorBase) and std.numel() and bool((std < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = tuple(np.broadcast_shapes(*(tuple(t.shape) for t in tensors)))
+    noise = _drawn("normal", shape, lambda g, a: g.fill_normal(a), tensors[0].dtype, tensors[0].device, False, generator)
+    result = noise * std + mean
+    return result if out is None else out.resize_(shape).copy_(result)
+
+
+def _host(tensor):
+    return np.ascontiguousarray(tensor.detach()._host_array())
+
+
+@op(nograd=True)
+def bernoulli(B, input: Raw, p=None, *, generator=None):
+    """Zeros and ones: one with the probability that each element gives (or all the same, `p`)."""
+    generator = _checked(generator)
+    if p is not None:
+        return B.empty_like(input).bernoulli_(p, generator=generator)
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype}'")
+    probabilities = _host(input)
+    if probabilities.size and not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    drawn = np.empty(probabilities.shape, probabilities.dtype)
+    generator.fill_bernoulli_array(drawn, probabilities)
+    return B.from_numpy(drawn).to(input.device)
+
+
+@op(nograd=True)
+def multinomial(B, input: Raw, num_samples, replacement=False, *, generator=None):
+    """Indices drawn with the weights in the rows of `input`, `num_samples` per row."""
+    return B.from_numpy(_checked(generator).multinomial(_host(input), num_samples, replacement)).to(input.device)
+
+
+@op(nograd=True)
+def poisson(B, input: Raw, generator=None):
+    """Poisson numbers with the rates that `input` gives."""
+    return B.from_numpy(np.asarray(_checked(generator).poisson(_host(input)))).to(input.device)
+
+
+@op(hidden=True, vjp=dict(input=lambda B, g, mask, scale: B.mul(B.mul(g, mask), scale)))
+def _masked_scale(B, input: T, mask: Raw, scale):
+    """`input * mask * scale`."""
+    return B.mul(B.mul(input, mask), scale)
+
+
+@op(inplace=True)
+def dropout(B, input: T, p, train):
+    """Zeros with probability p, the rest scaled by 1 / (1 - p); the input itself where `train` is False."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return B.mul(input, B.zeros((), dtype=input.dtype, device=input.device))
+    mask = np.empty(tuple(input.shape), np.bool_)
+    default_generator.fill_bernoulli(mask, 1 - p)
+    return B._masked_scale(input, B.from_numpy(mask).to(input.device), 1 / (1 - p))
+
+
+# --- filling in place ---------------------------------------------------------------------------------------------
+def _filler(name, meaning, arguments, draw):
+    """A method that fills the tensor: draw(generator, array, *arguments)."""
+    names = [a.split("=")[0] for a in arguments]
+    defaults = {a.split("=")[0]: eval(a.split("=")[1]) for a in arguments if "=" in a}  # noqa: S307 (literals above)
+
+    def fill(self, *args, generator=None, **keywords):
+        given = {**defaults, **dict(zip(names, args)), **keywords}
+        unknown = set(given) - set(names)
+        if unknown or len(args) > len(names) or len(given) < len(names):
+            raise TypeError(f"{name}() takes the arguments {', '.join(arguments)}; got {args} and {keywords}")
+        return fill_from_host(self, name, lambda g, a: draw(g, a, *[given[n] for n in names]), generator)
+    fill.__name__ = fill.__qualname__ = name
+    fill.__doc__ = f"Fill with {meaning}; returns the tensor. Arguments: {', '.join(arguments)}."
+    methods[name] = fill
+
+
+def fill_from_host(tensor, name, draw, generator):
+    """Fill a tensor with what draw(generator, ndarray) writes, in its own memory where that is an ndarray."""
+    generator = _checked(generator)
+    prepare_write(tensor)
+    if tensor.device.type == "cpu":
+        _draw(name, draw, generator, tensor.array, tensor.dtype)
+        if tensor.requires_grad or tensor._base is not None and tensor._base.requires_grad:
+            B._assign_(tensor, B.clone(tensor.detach()))       # the graph forgets what stood there
+        return tensor
+    array = np.empty(tuple(tensor.shape), tensor.dtype.numpy)
+    _draw(name, draw, generator, array, tensor.dtype)
+    return tensor.copy_(from_numpy(array))
+
+
+def _fill_bernoulli(generator, array, p):
+    if isinstance(p, TensorBase):
+        generator.fill_bernoulli_array(array, np.ascontiguousarray(np.broadcast_to(_host(p), array.shape)))
+    else:
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        generator.fill_bernoulli(array, p)
+
+
+_filler("uniform_", "numbers of [from, to)", ("from=0.0", "to=1.0"), lambda g, a, low, high: g.fill_uniform(a, low, high))
+_filler("normal_", "normal numbers", ("mean=0.0", "std=1.0"), lambda g, a, mean, std: g.fill_normal(a, mean, std))
+_filler("log_normal_", "log-normal numbers", ("mean=1.0", "std=2.0"), lambda g, a, mean, std: g.fill_log_normal(a, mean, std))
+_filler("exponential_", "exponential numbers", ("lambd=1.0",), lambda g, a, lambd: g.fill_exponential(a, lambd))
+_filler("cauchy_", "Cauchy numbers", ("median=0.0", "sigma=1.0"), lambda g, a, median, sigma: g.fill_cauchy(a, median, sigma))
+_filler("geometric_", "geometric numbers", ("p",), lambda g, a, p: g.fill_geometric(a, p))
+_filler("bernoulli_", "zeros and ones", ("p=0.5",), _fill_bernoulli)
+
+
+def random_(self, low=None, high=None, *, generator=None, **names):
+    """Fill with integers of [low, high); with one bound of [0, bound), with none up to the largest of the dtype."""
+    low, high = names.get("from", low), names.get("to", high)
+    if low is not None and high is None and "from" not in names:
+        low, high = 0, low
+    return fill_from_host(self, "random_", lambda g, a: g.fill_random(a, low, high), generator)
+
+
+methods["random_"] = random_
