@@ -42,5 +42,3 @@ def __getattr__(name):
 def __dir__():
     return sorted({*globals(), *_LAZY})
 
-
-__version__ = "0.1.0"

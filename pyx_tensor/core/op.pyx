@@ -383,6 +383,8 @@ cdef class Op(Slot):
         """Wrap what an entry or a default gave, split off hidden outputs, record."""
         cdef object results, aux = None
         cdef OpNode node
+        if raw is None:
+            return None                     # an entry that only writes to its operands
         if type(raw) is tuple or type(raw) is list:
             raw = tuple([r if isinstance(r, TensorBase) or r is None else wrap_array(r, device) for r in raw])
             if self.n_aux:
@@ -575,7 +577,8 @@ cdef class Op(Slot):
             record = any_needs_grad(args)
         check_no_overlap(target)
         if record and self.gradient is None:
-            result = self.run(list(args))      # composite: its parts are recorded, then copied over
+            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
+            result = self.run([B.clone(target), *args[1:]])
             self.check_result(target, result)
             return target.copy_(result)
         self.common_device(args)
