@@ -15,9 +15,9 @@ from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
 from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
 from .geometry cimport VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written
+from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived
 from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, Version, ViewRecord
 from .tensor cimport is_dense, load_geometry, make_view, new_tensor, wrap_array
 from . import mode as _mode
@@ -399,6 +399,8 @@ cdef class Op(Slot):
         elif get_mode() & INFERENCE:
             for t in (results if type(results) is tuple else (results,)):
                 (<TensorBase>t).inference = True
+        if get_mode() & TRACK_DERIVED and not self.nograd:
+            mark_derived(results, args, record)
         if self.returns is not None and type(results) is tuple:
             return self.returns(results)
         return results
@@ -573,8 +575,8 @@ cdef class Op(Slot):
         if record:
             if target.inference:
                 raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
-            check_writable(target)
             record = any_needs_grad(args)
+            check_writable(target, record)
         check_no_overlap(target)
         if record and self.gradient is None:
             # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
@@ -593,6 +595,8 @@ cdef class Op(Slot):
             if self.gradient.saves_output:
                 node.output = T_save_output(target, node)
             connect_written(target, node)
+        if mode & TRACK_DERIVED:
+            mark_derived(target, args, record)
         return target
 
     cdef object run_into(self, list args, TensorBase target, bint inplace):
@@ -654,6 +658,8 @@ cdef class Op(Slot):
                                "arguments requires grad.")
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
+            if get_mode() & TRACK_DERIVED:
+                mark_derived(out, args, False)
             if isinstance(out, TensorBase):
                 check_no_overlap(<TensorBase>out)
                 self.direct_or_copied(args, <TensorBase>out)
@@ -728,7 +734,7 @@ cdef int check_no_overlap(TensorBase t) except -1:
 def prepare_write(TensorBase t not None):
     """The checks before any write to t's memory outside of an operation; then count the write."""
     if not get_mode() & (NO_GRAD | INFERENCE):
-        check_writable(t)
+        check_writable(t, False)
     check_no_overlap(t)
     if type(t.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array):
         raise RuntimeError(f"{t.dtype} tensor of shape {list(t.shape_())} stands on read-only memory and can't be written in place")
@@ -736,12 +742,16 @@ def prepare_write(TensorBase t not None):
 
 
 cdef object T_save_output(TensorBase t, OpNode node):
-    from_ = t.requires
+    """The value just written to t, as the output 0 of the node that wrote it."""
+    cdef bint requires = t.requires
+    cdef int nr = t.nr
     t.requires = True
+    t.nr = 0
     try:
         return save_output(t)
     finally:
-        t.requires = from_
+        t.requires = requires
+        t.nr = nr
 
 
 cdef object save_output(TensorBase t):
@@ -823,6 +833,8 @@ cdef class ViewOp(Op):
             node = self.gradient.prepare([t, *args], None)
             result.node = node
             result.requires = True
+        if mode & TRACK_DERIVED:
+            mark_derived(result, [t], needed)
         return result
 
     def replay(self, TensorBase t not None, tuple args):
