@@ -9,6 +9,7 @@ from .core.frontend import Parameter, Tensor
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .core.registry import register_backend
 from .core.size import Size
+from .version import __version__
 from . import ops
 from .ops.random import Generator, default_generator
 from .core.definitions import functions as _functions
@@ -20,4 +21,24 @@ globals().update(_functions)
 from . import autograd  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402
 
-__version__ = "0.1.0"
+# What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
+_LAZY = {
+    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "__config__"), None),
+    "save": "serialization", "load": "serialization", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
+    "set_printoptions": "core.printing", "get_printoptions": "core.printing",
+}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'pyx_tensor' has no attribute {name!r}")
+    from importlib import import_module
+    where = _LAZY[name]
+    found = import_module(f"{__name__}.{name}") if where is None else getattr(import_module(f"{__name__}.{where}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})
+

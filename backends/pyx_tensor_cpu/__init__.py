@@ -4,7 +4,7 @@ import numpy as np
 
 from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 
-from . import blas, copying, index, masks, memory, normalize, pointwise, reduce, search, sort
+from . import blas, copying, description, index, masks, memory, normalize, pointwise, reduce, search, sort
 
 # Modules whose public functions are entries of the backend, by their names.
 KERNELS = (pointwise, copying, reduce, normalize, blas, index, masks, search, sort)
@@ -26,6 +26,9 @@ class CPUBackend(ArrayModuleBackend):
 
     def current_device(self):
         return None       # there is one CPU, and its tensors carry no index
+
+    def describe(self, load_libraries=False):
+        return {**super().describe(load_libraries), **description.describe(load_libraries)}
 
     def to_numpy(self, array):
         return array

@@ -5,11 +5,10 @@ one calls `use_kernels(NAME, bind)`; `bind(module)` is called at once and again 
 """
 from importlib import import_module
 
+from .build_info import levels as LEVELS
 from .cpu_features import highest_level
 
-LEVELS = ("baseline", "v3", "v4")
 _users = []
-_level = highest_level()
 
 
 def cpu_level():
@@ -18,7 +17,11 @@ def cpu_level():
 
 
 def supported_levels():
-    return LEVELS[:LEVELS.index(highest_level()) + 1]
+    """The levels that this processor has and the compiler could build for, lowest first."""
+    return tuple(level for level in LEVELS if level <= highest_level())  # 'baseline' < 'v3' < 'v4'
+
+
+_level = supported_levels()[-1]
 
 
 def _bind(name, bind):

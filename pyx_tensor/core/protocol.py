@@ -29,7 +29,14 @@ class Backend:
     def synchronize(self, index=0):
         """Wait until the device has done all that it was asked."""
 
-    # -- arrays in and out
+    def describe(self, load_libraries=False):
+        """Name -> value of what `pyx_tensor.__config__.show()` tells of this backend.
+
+        Libraries that are opened on first use are opened for this only if `load_libraries`.
+        """
+        return {}
+
+    # -- arrays in and out: `index` is given only where devices carry one
     def from_numpy(self, array, index=0):
         """An array on device `index` with the values of a numpy.ndarray (shared where the backend can)."""
         raise NotImplementedError

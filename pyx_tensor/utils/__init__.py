@@ -1,1 +1,1 @@
-"""What doesn't belong to tensors, networks or optimizers: data loading, checkpointing and the like."""
+"""Helpers around tensors and modules."""
