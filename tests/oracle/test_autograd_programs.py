@@ -94,13 +94,14 @@ class Program:
             self.random.seed(state)
             if step != self.view:        # views are entered with the family of what they show
                 self.enter(made)
-            self.log.append((step.__name__, [self.describe(t) for t in made]))
+            strides = [tuple(t.stride()) for t in made] if step == self.view else []      # of results other than views they may differ
+            self.log.append((step.__name__, [self.describe(t) for t in made], strides))
         self.log.append(("values", [self.describe(t) for t in self.pool]))
         self.differentiate()
         return self.log
 
     def describe(self, t):
-        return t.detach().numpy().copy(), tuple(t.stride()), t.requires_grad, self.history(t)
+        return t.detach().numpy().copy(), t.requires_grad, self.history(t)
 
     def history(self, t):
         """Has the tensor a recorded source? Views that lost theirs say so by an error."""
@@ -239,7 +240,8 @@ class Program:
         if kind == "index_select":
             return [t.index_select(0, index)]
         if kind == "gather":
-            return [t.gather(0, self.integers(t.shape[0], tuple(t.shape)))]
+            source = t.clone() if self.m is torch else t       # PyTorch keeps the source, and objects to writes, for its shape alone
+            return [source.gather(0, self.integers(t.shape[0], tuple(t.shape)))]
         return [t[index.tolist() if kind == "list" else index]]
 
     # -- the end
