@@ -20,3 +20,25 @@ globals().update(_functions)
 
 from . import autograd  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402
+
+# What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
+_LAZY = {
+    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "__config__"), None),
+    "save": "serialization", "load": "serialization", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
+    "set_printoptions": "core.printing", "get_printoptions": "core.printing",
+}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'pyx_tensor' has no attribute {name!r}")
+    from importlib import import_module
+    where = _LAZY[name]
+    found = import_module(f"{__name__}.{name}") if where is None else getattr(import_module(f"{__name__}.{where}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})
+

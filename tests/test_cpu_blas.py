@@ -192,12 +192,17 @@ def test_dtypes_that_differ():
         blas.matmul(np.ones((2, 2), np.float32), np.ones((2, 2)))
 
 
-def test_named_products():
+def test_named_products(every_thread_count):
     a, b = sample((3, 4, 5), FLOATS[0]), sample((3, 5, 6), FLOATS[0], 1)
     check(blas.bmm(a, b), a @ b, FLOATS[0])
     check(blas.mv(a[0], b[0, :, 0]), a[0] @ b[0, :, 0], FLOATS[0])
-    x, y = sample((1000,), FLOATS[3]), sample((1000,), FLOATS[3], 1)
-    check(blas.dot(x, y), np.asarray(x @ y), FLOATS[3])
+    for dtype in (FLOATS[0], FLOATS[3], HALVES[1], INTEGERS[1], np.dtype(bool)):
+        for size in (1000, 400_003):
+            x, y = sample((size,), dtype), sample((size,), dtype, 1)
+            for layout in (x, np.repeat(x, 2)[::2]):
+                check(blas.dot(layout, y), expected(x, y), dtype)
+    with pytest.raises(ValueError):
+        blas.dot(x, y[1:])
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:-1], ids=str)

@@ -113,6 +113,8 @@ def test_half_types_are_accumulated_in_float32():
         same(I.scatter_add(np.zeros(1, dtype), 0, at, ones), expected)
         same(I.index_put_(np.zeros(1, dtype), [at], ones, True), expected)
         same(I.scatter_reduce(np.zeros(1, dtype), 0, at, ones, "mean", False), np.ones(1, dtype))
+        third = np.array([1 / 3], dtype)
+        same(I.index_add(third, 0, at[:1], third, 0.1), (third.astype("f4") + third.astype("f4") * np.float32(0.1)).astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", [np.dtype("f4"), BFLOAT16], ids=str)
@@ -333,6 +335,7 @@ BAD = [
     (IndexError, "integer", lambda a: I.index_get(a, [np.array([0.0])])),
     (IndexError, OUT.format(2, 0, 2), lambda a: I.index_put_(a, [np.array([0, 2])], np.array(9.0))),
     (RuntimeError, "cannot be broadcast", lambda a: I.index_put_(a, [np.array([0, 1])], np.zeros(2))),
+    (ValueError, "read-only", lambda a: I.index_put_(np.broadcast_to(a[:, :1], a.shape), [np.array([0])], np.zeros(()))),
     (RuntimeError, "dtype", lambda a: I.index_put_(a, [np.array([0, 1])], np.zeros(3, "f4"))),
     (IndexError, OUT.format(6, 0, 6), lambda a: I.put_(a, np.array([0, 6]), np.ones(2))),
     (IndexError, "same number of elements", lambda a: I.put_(a, np.array([0, 1]), np.ones(1))),
@@ -355,6 +358,14 @@ BAD = [
     (RuntimeError, "boolean", lambda a: M.masked_select(a, np.array([1, 0, 1]))),
     (RuntimeError, "number of elements", lambda a: M.masked_scatter(a, a > 0, a[:1])),
     (ValueError, "broadcast", lambda a: M.masked_fill(a, np.ones(2, bool), 0)),
+    (IndexError, "Dimension out of range", lambda a: I.index_select(a, 5, np.array([0]))),
+    (IndexError, "Dimension out of range", lambda a: I.gather(a, 2, np.array([[0]]))),
+    (IndexError, "Dimension out of range", lambda a: I.scatter(a, -1, np.array([[0]]), a)),
+    (IndexError, "Dimension out of range", lambda a: I.index_fill(a, 2, np.array([0]), 0)),
+    (RuntimeError, "0-dim", lambda a: I.embedding(np.array(1.0), np.array(0))),
+    (RuntimeError, "does not fit", lambda a: I.embedding_backward(a, np.array([0, 1, 1]), 4)),
+    (TypeError, "expected numpy.ndarray, got NoneType", lambda a: I.gather(None, 0, np.array([0]))),
+    (TypeError, "expected numpy.ndarray, got NoneType", lambda a: I.index_put_(a, [np.array([0])], None)),
     (TypeError, "complex", lambda a: I.scatter_reduce(a.astype("c16"), 0, np.array([[0]]), a.astype("c16"), "amax", True)),
 ]
 

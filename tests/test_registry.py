@@ -75,7 +75,7 @@ def test_names_match_exactly(name):
 
 
 def test_an_unknown_device_says_what_is_known():
-    with pytest.raises(RuntimeError, match="no backend for device type 'toaster': known are cpu, cuda.*pyx_tensor.backends"):
+    with pytest.raises(RuntimeError, match="no backend for device type 'toaster': known are .*cpu, cuda.*pyx_tensor.backends"):
         make_device("toaster:1").backend
 
 

@@ -175,9 +175,9 @@ cdef inline void multiply_block(const Product* p, i64 row, i64 rows, i64 column,
         scaled_multiply(p.code, &a, &b, c, p.c_row, p.alpha, p.beta, p.beta_is_zero)
 
 
-cdef inline i64 cost(bint use_blas, i64 m, i64 n, i64 k) noexcept nogil:
-    """Work of a product in additions of a pointwise loop: OpenBLAS does many per cycle, but waits for memory with vectors."""
-    return m * n * k // ((2 if m == 1 or n == 1 else 16) if use_blas else 4)
+cdef inline i64 cost(int code, i64 m, i64 n, i64 k) noexcept nogil:
+    """Work of a product in additions of a pointwise loop: float ones do many per cycle, but wait for memory with vectors."""
+    return m * n * k // ((2 if m == 1 or n == 1 else 16) if code >= F32 else 4)
 
 
 cdef inline i64 share(i64 size, i64 parts) noexcept nogil:
@@ -188,7 +188,7 @@ cdef inline i64 share(i64 size, i64 parts) noexcept nogil:
 
 cdef void multiply_blocks(const Product* p) noexcept nogil:
     cdef i64 m = p.a.rows, n = p.b.columns, i, rows, columns
-    cdef int threads = threads_for(cost(p.use_blas, m, n, p.a.columns)), down = 1, candidate
+    cdef int threads = threads_for(cost(p.code, m, n, p.a.columns)), down = 1, candidate
     if p.use_blas:
         openblas.use_threads(1)
     if threads == 1:
@@ -388,7 +388,7 @@ cdef void multiply_batches(const Product* p, const Batches* batches) noexcept no
     """Threads share the batches where those come out even, the blocks of each otherwise."""
     cdef Product one
     cdef i64 index
-    cdef int threads = threads_for(batches.count * cost(p.use_blas, p.a.rows, p.b.columns, p.a.columns))
+    cdef int threads = threads_for(batches.count * cost(p.code, p.a.rows, p.b.columns, p.a.columns))
     if p.use_blas:
         openblas.use_threads(1)
     if threads == 1 or batches.count >= 8 * threads or batches.count % threads == 0:
@@ -458,8 +458,18 @@ def mv(cnp.ndarray a, cnp.ndarray x):
 
 
 def dot(cnp.ndarray a, cnp.ndarray b):
-    """Sum of the products of two vectors, without conjugation."""
-    return matmul(a, b)
+    """Sum of the products of two vectors, without conjugation; long ones in a part per thread."""
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(a)
+    cdef int parts = threads_for(size // 2)
+    if parts == 1 or cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_NDIM(b) != 1 or cnp.PyArray_SIZE(b) != size:
+        return matmul(a, b)
+    if not has_kernel(code_of(a)):
+        return _in_float32(dot, a.dtype, (a, b))
+    share = size // parts
+    products = matmul(a[:parts * share].reshape(parts, 1, share), b[:parts * share].reshape(parts, share, 1)).reshape(parts)
+    ones = np.ones(parts, a.dtype)
+    rest = matmul(a[parts * share:], b[parts * share:])
+    return np.add(matmul(products, ones), rest, out=rest)
 
 
 def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):

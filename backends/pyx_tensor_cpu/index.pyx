@@ -67,6 +67,14 @@ cdef int check_vector(cnp.ndarray index, str name) except -1:
     return 0
 
 
+cdef Py_ssize_t size_along(cnp.ndarray array, Py_ssize_t dim) except -1:
+    """array.shape[dim], where a 0-dim array counts as a vector of one element."""
+    cdef Py_ssize_t ndim = max(cnp.PyArray_NDIM(array), 1)
+    if not 0 <= dim < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [0, {ndim - 1}], but got {dim})")
+    return array.shape[dim] if cnp.PyArray_NDIM(array) else 1
+
+
 cdef int check_dtype(cnp.ndarray array, cnp.ndarray values, str name) except -1:
     if array.dtype != values.dtype:
         raise RuntimeError(f"{name}(): expected values of dtype {array.dtype}, got {values.dtype}")
@@ -150,8 +158,8 @@ cdef bint needs_widening(cnp.ndarray array):
 
 # -------------------------------------------------------------------------------------------------- one index vector
 
-def index_select(cnp.ndarray array, Py_ssize_t dim, index):
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim] if array.ndim else 1, dim, False)
+def index_select(cnp.ndarray array not None, Py_ssize_t dim, index):
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, False)
     cdef cnp.ndarray source = at_least_1d(array)
     check_vector(places, "index_select")
     if array.ndim == 0:
@@ -159,20 +167,21 @@ def index_select(cnp.ndarray array, Py_ssize_t dim, index):
     return read_places(source, dim, 1, at_least_1d(places), source.strides[dim])
 
 
-def take(cnp.ndarray array, Py_ssize_t dim, index):
+def take(cnp.ndarray array not None, Py_ssize_t dim, index):
     """index_select that counts negative indices from the end and takes indices of any rank."""
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim], dim, True)
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, True)
+    array = at_least_1d(array)
     return read_places(array, dim, 1, places, array.strides[dim])
 
 
-def take_flat(cnp.ndarray array, index):
+def take_flat(cnp.ndarray array not None, index):
     """Elements of the flattened array, in the shape of `index`."""
     cdef cnp.ndarray flat = contiguous(array).reshape(-1)
     cdef cnp.ndarray places = checked_index(index, flat.shape[0], 0, True)
     return read_places(flat, 0, 1, places, flat.strides[0])
 
 
-def put_(cnp.ndarray array, index, cnp.ndarray source, bint accumulate=False):
+def put_(cnp.ndarray array not None, index, cnp.ndarray source not None, bint accumulate=False):
     """Write elements of `source` at flat places of `array`, in place."""
     cdef cnp.ndarray places = checked_index(index, array.size, 0, True), target = at_least_1d(array)
     check_dtype(array, source, "put_")
@@ -187,7 +196,7 @@ def put_(cnp.ndarray array, index, cnp.ndarray source, bint accumulate=False):
 
 cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, str name, error):
     """Checks of index_add, index_copy and index_fill; gives the index vector and the broadcastable source."""
-    cdef cnp.ndarray places = checked_index(index, array.shape[dim], dim, error is IndexError, error)
+    cdef cnp.ndarray places = checked_index(index, size_along(array, dim), dim, error is IndexError, error)
     check_vector(places, name)
     check_dtype(array, source, name)
     places = at_least_1d(places)
@@ -198,38 +207,52 @@ cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray sour
     return places, source if source.ndim else np.broadcast_to(source, expected)
 
 
-cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error):
+cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error,
+                            alpha=1):
+    """A copy of `array` with alpha * `source` written or added at `index` along `dim`."""
     cdef cnp.ndarray target = at_least_1d(array)
     cdef bint widen = operation != PUT and needs_widening(array)
     places, source = index_rows(target, dim, index, source if array.ndim else source.reshape(-1), name, error)
-    target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)
-    along_places(target, dim, 1, places, target.strides[dim], source.astype(np.float32) if widen else source, operation)
+    if widen:
+        target, source = target.astype(np.float32, order="C"), source.astype(np.float32)
+    else:
+        target = contiguous_copy(target)
+    if alpha != 1:
+        source = source * np.asarray(alpha).astype(source.dtype)
+    along_places(target, dim, 1, places, target.strides[dim], source, operation)
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
 
 
-def index_add(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, alpha=1):
-    scaled = source if alpha == 1 else np.asarray(np.multiply(source, np.asarray(alpha).astype(source.dtype)))
-    return write_rows(array, dim, index, scaled, ADD, "index_add", RuntimeError)
+def index_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None, alpha=1):
+    """A copy of `array` with alpha * `source` added at `index` along `dim`; repeated indices add up."""
+    return write_rows(array, dim, index, source, ADD, "index_add", RuntimeError, alpha)
 
 
-def index_copy(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source):
+def index_copy(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None):
     return write_rows(array, dim, index, source, PUT, "index_copy", IndexError)
 
 
-def index_fill(cnp.ndarray array, Py_ssize_t dim, index, value):
+def index_fill(cnp.ndarray array not None, Py_ssize_t dim, index, value):
     return write_rows(array, dim, index, np.asarray(value, array.dtype), PUT, "index_fill", IndexError)
 
 
-def embedding(cnp.ndarray weight, index):
-    cdef cnp.ndarray places = checked_index(index, weight.shape[0], 0, False)
+def embedding(cnp.ndarray weight not None, index):
+    cdef cnp.ndarray places
+    if weight.ndim == 0:
+        raise RuntimeError("embedding(): weight must have a dimension to index, got a 0-dim array")
+    places = checked_index(index, weight.shape[0], 0, False)
     return read_places(weight, 0, 1, places, weight.strides[0])
 
 
-def embedding_backward(cnp.ndarray g, index, Py_ssize_t num_weights, padding_idx=None):
+def embedding_backward(cnp.ndarray g not None, index, Py_ssize_t num_weights, padding_idx=None):
     """The gradient of embedding: rows of `g` added up at their indices, none at `padding_idx`."""
     cdef cnp.ndarray places = checked_index(index, num_weights, 0, False).reshape(-1)
-    cdef Py_ssize_t width = g.shape[g.ndim - 1]
-    cdef cnp.ndarray rows = g.reshape(places.size, width)
+    cdef Py_ssize_t width
+    cdef cnp.ndarray rows
+    if (<object>g).shape[:max(g.ndim - 1, 0)] != index.shape or g.ndim == 0:
+        raise RuntimeError(f"embedding_backward(): g of shape {sizes(g)} does not fit index of shape {sizes(index)}")
+    width = g.shape[g.ndim - 1]
+    rows = g.reshape(places.size, width)
     if padding_idx is not None and padding_idx >= 0:
         kept = places != padding_idx
         places, rows = places[kept], rows[kept]
@@ -238,12 +261,12 @@ def embedding_backward(cnp.ndarray g, index, Py_ssize_t num_weights, padding_idx
 
 # -------------------------------------------------------------------------------------------------- gather and scatter
 
-def gather(cnp.ndarray array, Py_ssize_t dim, index):
+def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     cdef cnp.ndarray places = as_index(index), source = at_least_1d(array), result
     shape = (<object>places).shape
     places = at_least_1d(places)
     check_fits(places, source, None, dim, "gather")
-    check_range(places, 0, source.shape[dim], dim, RuntimeError)
+    check_range(places, 0, size_along(source, dim), dim, RuntimeError)
     result = new_array(cnp.PyArray_NDIM(places), <const Py_ssize_t *>cnp.PyArray_DIMS(places), array.dtype)
     along_dimension(source, dim, places, result, GET)
     return result.reshape(shape)
@@ -256,17 +279,17 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     cdef bint widen = operation != PUT and needs_widening(array)
     check_dtype(array, source, name)
     check_fits(places, target, source, dim, name)
-    check_range(places, 0, target.shape[dim], dim, RuntimeError)
+    check_range(places, 0, size_along(target, dim), dim, RuntimeError)
     target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)
     along_dimension(target, dim, places, source.astype(np.float32) if widen else source, operation)
     return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
 
 
-def scatter(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src):
+def scatter(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
     return scatter_with(array, dim, index, src, PUT, "scatter")
 
 
-def scatter_add(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src):
+def scatter_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
     return scatter_with(array, dim, index, src, ADD, "scatter_add")
 
 
@@ -284,7 +307,7 @@ cdef object identity_of(str reduce, dtype):
     return np.asarray(-np.inf if reduce == "amax" else np.inf, dtype)
 
 
-def scatter_reduce(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src, str reduce, bint include_self=True):
+def scatter_reduce(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None, str reduce, bint include_self=True):
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"scatter_reduce(): reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
     if needs_widening(array):
@@ -352,15 +375,17 @@ cdef cnp.ndarray combined_offsets(cnp.ndarray array, indices, list dims):
     return offsets
 
 
-def index_get(cnp.ndarray array, indices):
+def index_get(cnp.ndarray array not None, indices):
     """Advanced indexing by a list of None (the whole dimension) and integer arrays."""
     view, first, count, places, scale = resolve_indices(array, indices)
     return read_places(view, first, count, places, scale)
 
 
-def index_put_(cnp.ndarray array, indices, cnp.ndarray values, bint accumulate=False):
+def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None, bint accumulate=False):
     """array[indices] = values, or += where every repeated index counts; the last of repeated writes wins."""
     check_dtype(array, values, "index_put_")
+    if not cnp.PyArray_ISWRITEABLE(array):
+        raise ValueError("index_put_(): the array written to is read-only")
     if accumulate and needs_widening(array):
         array[...] = index_put_(array.astype(np.float32), indices, values.astype(np.float32), True).astype(array.dtype)
         return array

@@ -160,7 +160,7 @@ cdef tuple broadcast_pair(cnp.ndarray array, cnp.ndarray mask):
     return contiguous(array), contiguous(mask)
 
 
-def masked_select(cnp.ndarray array, cnp.ndarray mask):
+def masked_select(cnp.ndarray array not None, cnp.ndarray mask not None):
     array, mask = broadcast_pair(array, as_mask(mask, "masked_select"))
     return compressed(array, mask, array.dtype)
 
@@ -200,7 +200,7 @@ cdef void coordinates(const int64_t *positions, Py_ssize_t start, Py_ssize_t sto
         result += ndim
 
 
-def nonzero(cnp.ndarray array):
+def nonzero(cnp.ndarray array not None):
     """Coordinates of the nonzero elements, (count, ndim), in the order of the elements."""
     cdef cnp.ndarray positions = compressed(None, as_flags(array), np.dtype(np.int64)), result
     cdef Py_ssize_t shape[2]
@@ -228,7 +228,7 @@ cdef bint is_trailing(cnp.ndarray mask, cnp.ndarray array):
     return mask.ndim <= array.ndim and shape == (<object>array).shape[array.ndim - len(shape):]
 
 
-def masked_fill(cnp.ndarray array, cnp.ndarray mask, value):
+def masked_fill(cnp.ndarray array not None, cnp.ndarray mask not None, value):
     """A copy of `array` with `value` wherever `mask` is true."""
     cdef cnp.ndarray filler = np.asarray(value).astype(array.dtype), result
     cdef Py_ssize_t size, period, part, parts
@@ -253,7 +253,7 @@ def masked_fill(cnp.ndarray array, cnp.ndarray mask, value):
     return result
 
 
-def masked_scatter(cnp.ndarray array, cnp.ndarray mask, cnp.ndarray source):
+def masked_scatter(cnp.ndarray array not None, cnp.ndarray mask not None, cnp.ndarray source not None):
     """A copy of `array` in which the true places of `mask` take the elements of `source`, in order."""
     cdef cnp.ndarray result, positions
     as_mask(mask, "masked_scatter")
@@ -290,9 +290,9 @@ cdef cnp.ndarray triangle(cnp.ndarray array, Py_ssize_t diagonal, bint lower, st
     return result
 
 
-def tril(cnp.ndarray array, Py_ssize_t diagonal=0):
+def tril(cnp.ndarray array not None, Py_ssize_t diagonal=0):
     return triangle(array, diagonal, True, "tril")
 
 
-def triu(cnp.ndarray array, Py_ssize_t diagonal=0):
+def triu(cnp.ndarray array not None, Py_ssize_t diagonal=0):
     return triangle(array, diagonal, False, "triu")

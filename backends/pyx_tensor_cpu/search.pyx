@@ -62,7 +62,7 @@ cdef int search_rows(Ordered *rows, Py_ssize_t length, Py_ssize_t row_step, void
     return 0
 
 
-def searchsorted(cnp.ndarray boundaries, cnp.ndarray values, bint right=False):
+def searchsorted(cnp.ndarray boundaries not None, cnp.ndarray values not None, bint right=False):
     """Where `values` belong in sorted `boundaries`: one vector for all values, or a row for each row of values."""
     cdef cnp.ndarray rows = contiguous(widened(boundaries)), wanted = contiguous(widened(values)), result
     cdef Py_ssize_t count = cnp.PyArray_SIZE(wanted), per_row = count, step = 0, length
@@ -93,7 +93,7 @@ def searchsorted(cnp.ndarray boundaries, cnp.ndarray values, bint right=False):
     return result
 
 
-def isin(cnp.ndarray elements, cnp.ndarray test_elements, bint invert=False):
+def isin(cnp.ndarray elements not None, cnp.ndarray test_elements not None, bint invert=False):
     if code_of(elements) in (F16, BF16):
         elements, test_elements = elements.astype(np.float32), test_elements.astype(np.float32)
     return np.asarray(np.isin(elements, test_elements, invert=invert))
@@ -101,7 +101,7 @@ def isin(cnp.ndarray elements, cnp.ndarray test_elements, bint invert=False):
 
 # ----------------------------------------------------------------------------------------------------------- counting
 
-def bincount(cnp.ndarray array, weights=None, Py_ssize_t minlength=0):
+def bincount(cnp.ndarray array not None, weights=None, Py_ssize_t minlength=0):
     """Counts of 0, 1, 2 …, or sums of `weights` (float32 stays float32, all else becomes float64)."""
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
@@ -125,7 +125,7 @@ cdef void count_bins(Real *numbers, Py_ssize_t count, Real low, Real high, Py_ss
             counts[min(<Py_ssize_t>((numbers[i] - low) * bins / width), bins - 1)] += 1
 
 
-def histc(cnp.ndarray array, Py_ssize_t bins, lo, hi):
+def histc(cnp.ndarray array not None, Py_ssize_t bins, lo, hi):
     """Counts in `bins` equal bins from lo to hi (of the data where lo == hi), the last closed; in the dtype of `array`."""
     cdef cnp.ndarray numbers, counts
     if code_of(array) not in (F16, BF16, F32, F64):

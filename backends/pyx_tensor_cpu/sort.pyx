@@ -310,17 +310,17 @@ cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
 
 # ------------------------------------------------------------------------------------------------------------ entries
 
-def argsort(cnp.ndarray array, Py_ssize_t dim, bint descending=False, bint stable=True):
+def argsort(cnp.ndarray array not None, Py_ssize_t dim, bint descending=False, bint stable=True):
     return from_rows(row_order(as_rows(array, dim), descending, "argsort"), dim, array.ndim)
 
 
-def sort(cnp.ndarray array, Py_ssize_t dim, bint descending=False, bint stable=True):
+def sort(cnp.ndarray array not None, Py_ssize_t dim, bint descending=False, bint stable=True):
     """(values, indices). Equal elements keep their order whatever `stable` says, as in PyTorch."""
     cdef cnp.ndarray rows = as_rows(array, dim), order = row_order(rows, descending, "sort")
     return from_rows(take_rows(rows, order), dim, array.ndim), from_rows(order, dim, array.ndim)
 
 
-def topk(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint largest=True, bint sorted=True):
+def topk(cnp.ndarray array not None, Py_ssize_t k, Py_ssize_t dim, bint largest=True, bint sorted=True):
     """(values, indices) of the k largest or smallest elements; in order whatever `sorted` says."""
     cdef cnp.ndarray rows = as_rows(array, dim), order
     if not 0 <= k <= row_length(rows):
@@ -340,7 +340,7 @@ cdef cnp.ndarray nonempty_rows(cnp.ndarray array, Py_ssize_t dim, str name):
     return rows
 
 
-def kthvalue(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False):
+def kthvalue(cnp.ndarray array not None, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the k-th smallest element, counted from 1."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "kthvalue")
     if not 1 <= k <= row_length(rows):
@@ -349,7 +349,7 @@ def kthvalue(cnp.ndarray array, Py_ssize_t k, Py_ssize_t dim, bint keepdim=False
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
 
 
-def median(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
+def median(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the lower median; of the first NaN where there is one."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "median")
     values, order = kth_of_rows(rows, (row_length(rows) - 1) // 2, "median")
@@ -360,7 +360,7 @@ def median(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
 
 
-def mode(cnp.ndarray array, Py_ssize_t dim, bint keepdim=False):
+def mode(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the most frequent element, the smallest of several; the index of its last occurrence."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "mode"), order = row_order(rows, False, "mode")
     values = take_rows(rows, order)
@@ -400,7 +400,7 @@ cdef cnp.ndarray run_numbers(cnp.ndarray starts, cnp.ndarray order):
     return result
 
 
-def unique(cnp.ndarray array, bint sorted=True, bint return_inverse=False, bint return_counts=False):
+def unique(cnp.ndarray array not None, bint sorted=True, bint return_inverse=False, bint return_counts=False):
     """(values in order, inverse in the shape of `array`, counts); what is not asked for is empty."""
     cdef cnp.ndarray flat = contiguous(array).reshape(-1), order = row_order(flat, False, "unique")
     values, starts, counts = runs(take_rows(flat, order), return_counts)
@@ -408,7 +408,7 @@ def unique(cnp.ndarray array, bint sorted=True, bint return_inverse=False, bint 
     return values, inverse, counts
 
 
-def unique_consecutive(cnp.ndarray array, bint return_inverse=False, bint return_counts=False):
+def unique_consecutive(cnp.ndarray array not None, bint return_inverse=False, bint return_counts=False):
     """The same of runs of equal neighbours."""
     values, starts, counts = runs(contiguous(array).reshape(-1), return_counts)
     inverse = run_numbers(starts, None).reshape((<object>array).shape) if return_inverse else np.empty(0, INT64)

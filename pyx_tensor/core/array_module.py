@@ -42,7 +42,7 @@ DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 def module_dtypes(xp):
     """The dtypes that `xp` has, by the names that a Backend's `dtypes` uses."""
     as_dtype = getattr(xp, "dtype", lambda dtype: dtype)
-    found = {name: getattr(xp, name, None) for name in CATEGORY}
+    found = {name: getattr(xp, name, None) or getattr(xp, name + "_", None) for name in CATEGORY}     # bool, or NumPy 1's bool_
     return {name: as_dtype(dtype) for name, dtype in found.items() if dtype is not None}
 
 
@@ -81,6 +81,8 @@ class ArrayModuleBackend(Backend):
         for entry, rule in POINTWISE.items():
             accepts, *names = rule.split()
             function = next((getattr(xp, name) for name in names if hasattr(xp, name)), None)
+            if function is None and entry == "fmod":
+                function = self._fmod_by_remainder
             if function is not None:
                 self.bind(entry, accepts, function)
         for entry in ON_HOST:
@@ -153,10 +155,20 @@ class ArrayModuleBackend(Backend):
         if bool(self.xp.any(divisor == 0)):
             raise ZeroDivisionError("integer division or modulo by zero")
 
+    def _fmod_by_remainder(self, a, b):
+        """The remainder with the sign of `a`, from that with the sign of `b`; exact."""
+        xp = self.xp
+        if CATEGORY[self.dtype_name(a)] == "f":
+            size = xp.remainder(xp.abs(a), xp.abs(b))
+            return xp.where(a < 0, -size, size)
+        rest = xp.remainder(a, b)
+        return xp.where((rest != 0) & ((a < 0) != (b < 0)), rest - b, rest)
+
     def sign(self, a):
-        """-1, 0 or 1; a / |a| for complex numbers (modules disagree about these)."""
+        """-1, 0 or 1, 0 for NaN; a / |a| for complex numbers. Modules disagree about both."""
         if CATEGORY[self.dtype_name(a)] != "c":
-            return self._lift(self.xp.sign, self._lifted(self.dtype_name(a)), (a,))
+            sign = self._lift(self.xp.sign, self._lifted(self.dtype_name(a)), (a,))
+            return self.where(sign == sign, sign, self.xp.zeros_like(sign))
         size = self.xp.abs(a)
         return self.where(size == 0, a, a / self.cast(self.where(size == 0, self.xp.ones_like(size), size), a.dtype))
 
@@ -383,17 +395,20 @@ class ArrayModuleBackend(Backend):
 
     def _checked_index(self, index, dim, size):
         """`index` counted from the front; IndexError where it points outside."""
-        outside = (index >= size) | (index < -size)
+        self._check_within(index, dim, size, -size, IndexError)
+        return self.xp.where(index < 0, index + size, index)
+
+    def _check_within(self, index, dim, size, lowest=0, error=RuntimeError):
+        outside = (index >= size) | (index < lowest)
         if bool(self.xp.any(outside)):
             worst = int(self.to_numpy(index)[self.to_numpy(outside)][0])
-            raise IndexError(f"index {worst} is out of bounds for dimension {dim} with size {size}")
-        return self.xp.where(index < 0, index + size, index)
+            raise error(f"index {worst} is out of bounds for dimension {dim} with size {size}")
 
     def gather(self, a, dim, index):
         if not index.shape:
             return self.xp.reshape(self.gather(a, dim, self.xp.reshape(index, (1,))), ())
         a = self.xp.reshape(a, a.shape or (1,))
-        index = self._checked_index(index, dim, a.shape[dim])
+        self._check_within(index, dim, a.shape[dim])
         reached = tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))
         return self.xp.take_along_axis(a[reached], index, axis=dim)
 
@@ -459,7 +474,7 @@ class ArrayModuleBackend(Backend):
 
     def scatter_add(self, a, dim, index, src):
         """`a` plus src[i] at the places index[i] along dim."""
-        index = self._checked_index(index, dim, a.shape[dim] if a.shape else 1)
+        self._check_within(index, dim, a.shape[dim] if a.shape else 1)
         add = self._add_at if hasattr(getattr(self.xp, "add", None), "at") else self._add_at_by_numpy
         return self._lift(lambda x, s: add(x, dim, index, s), self._accumulator(self.dtype_name(a)), (a, src))
 

@@ -80,16 +80,17 @@ def _publish(operation, function, *, method, inplace, hidden, public):
 
 
 def _define(function, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None):
+            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None):
     signature = Signature(function)
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
         raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
     if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
         entry = signature.name
+    entry = entry or None
     operation = _op.Op(
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
-        returns=_returns(signature.name, outputs) if returns else None,
+        returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden, public=public)
 
@@ -102,10 +103,11 @@ def op(**options):
             what autograd sees.
         promote: None, 'common', 'float', 'sum', 'float_only' or 'same': how the operands' dtypes give the compute dtype.
         result: 'same' where a kernel's result has the compute dtype.
-        returns: names of several outputs. nondiff: those without a gradient. aux: names of hidden outputs behind them.
+        returns: names of several outputs (`named`: the tuple's own name). nondiff: those without a gradient. aux: names of hidden outputs behind them.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
-        entry: the name of the backends' method, where it isn't the definition's; a composite operation has none unless named.
+        entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
+            unless named.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """

@@ -1,5 +1,20 @@
 """Devices: a backend's name and an index. One object each."""
 
+cdef extern from *:
+    """
+    static PyObject* pyx_make_device = NULL;
+    static PyObject* pyx_new_device(PyTypeObject* type, PyObject* args, PyObject* names) {
+        return PyObject_Call(pyx_make_device, args, names);
+    }
+    static void pyx_set_constructor(PyTypeObject* type, PyObject* function) {
+        Py_INCREF(function);
+        pyx_make_device = function;
+        type->tp_new = pyx_new_device;
+        type->tp_vectorcall = NULL;      /* which would bypass tp_new */
+    }
+    """
+    void pyx_set_constructor(type cls, object function)
+
 cdef dict _devices = {}
 cdef object _resolver = None      # the registry's function: Device -> (backend, slot, canonical index)
 
@@ -25,10 +40,10 @@ cdef Device _intern(str type, object index):
 cdef class Device:
     """A device, by its backend's name and, where there are several, an index.
 
-    >>> make_device("cpu")
+    >>> Device("cpu")
     device(type='cpu')
-    >>> make_device("cuda:1").index
-    1
+    >>> Device("cuda:1") is Device("cuda", 1)
+    True
     """
 
     cdef int resolve(self) except -1:
@@ -110,6 +125,10 @@ def make_device(type, index=None):
     if not isinstance(index, int) or index < 0:
         raise RuntimeError(f"Device index must be a non-negative int, got {index!r}")
     return _intern(type, index)
+
+
+# A call of the class looks the object up: there is one for each name.
+pyx_set_constructor(Device, make_device)
 
 
 cdef Device as_device(object what):

@@ -6,6 +6,7 @@ cdef enum:
     ANOMALY = 8        # nodes remember the user's line
     INTERCEPT = 16     # a profiler or another interceptor wants to see every call
     SAVED_HOOKS = 32   # saved values pass through the user's pack and unpack hooks
+    TRACK_DERIVED = 64 # the forward of a user's Function: what is computed from its inputs is marked
 
 cdef unsigned int get_mode() noexcept nogil
 cdef void set_mode(unsigned int word) noexcept nogil

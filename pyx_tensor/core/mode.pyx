@@ -40,4 +40,4 @@ def swap_bits(unsigned int mask, unsigned int bits):
 
 # The masks by name, for Python code that enters and leaves a mode.
 MASKS = dict(no_grad=NO_GRAD, inference=INFERENCE, autocast=AUTOCAST, anomaly=ANOMALY, intercept=INTERCEPT,
-             saved_hooks=SAVED_HOOKS)
+             saved_hooks=SAVED_HOOKS, track_derived=TRACK_DERIVED)

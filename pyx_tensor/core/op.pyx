@@ -15,9 +15,9 @@ from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
 from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
 from .geometry cimport VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written
+from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived
 from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, Version, ViewRecord
 from .tensor cimport is_dense, load_geometry, make_view, new_tensor, wrap_array
 from . import mode as _mode
@@ -68,16 +68,21 @@ cdef bint is_scalar(object x):
     return isinstance(x, (int, float, complex, np.generic))
 
 
+cdef object ONE = 1      # a Python int: 64 bits don't fit a C one
+
+
 cdef object wrapped_scalar(object value, DType dtype):
     """A Python scalar as PyTorch stores it in a tensor of `dtype`: integers wrap, floats lose their fraction."""
+    cdef object modulus
     if dtype.category == INTEGRAL:
         if isinstance(value, float):
             value = int(value)
         if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        value = value & ((1 << (8 * dtype.itemsize)) - 1)
+        modulus = ONE << (8 * dtype.itemsize)
+        value = value % modulus
         if dtype.is_signed and value >> (8 * dtype.itemsize - 1):
-            value -= 1 << (8 * dtype.itemsize)
+            value -= modulus
     elif dtype.category == FLOATING and isinstance(value, int):
         try:
             value = float(value)
@@ -95,7 +100,10 @@ cdef object as_array(object value, DType dtype, Device device):
             value = wrapped_scalar(value, dtype)
         pyx_set_scalar(<cnp.ndarray>array, value)
         return array
-    return device._backend.full((), wrapped_scalar(value, dtype), device._backend.dtypes[dtype.name])
+    value = wrapped_scalar(value, dtype)
+    if device.index is None:
+        return device._backend.full((), value, device._backend.dtypes[dtype.name])
+    return device._backend.full((), value, device._backend.dtypes[dtype.name], device.ordinal)
 
 
 cdef object cast_array(TensorBase t, DType dtype):
@@ -117,6 +125,10 @@ cdef object shapes_message(str op, list args):
                         f"dimension {i}")
         a = tuple([max(l, r) if l and r else 0 for l, r in zip(left, right)])
     return None
+
+
+cdef str different_devices(Device a, Device b):
+    return f"Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!"
 
 
 cdef bint broadcasts_to(tuple shape, tuple target):
@@ -280,7 +292,7 @@ cdef class Op(Slot):
     cdef object guarded(self, object entry, TensorBase t, TensorBase u):
         try:
             return entry(t.array, u.array)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ZeroDivisionError) as error:
             raise self.explained(error, [t, u]) from None
 
     cdef object recorded(self, TensorBase result, list args):
@@ -297,6 +309,8 @@ cdef class Op(Slot):
 
     cdef object explained(self, object error, list args):
         """PyTorch's error for what an entry refused."""
+        if isinstance(error, ZeroDivisionError):
+            return RuntimeError("ZeroDivisionError")
         message = self.explain(*args) if self.explain is not None else shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
@@ -342,7 +356,7 @@ cdef class Op(Slot):
         compute = self.compute_dtype(args)
         try:
             raw = entry(*self.kernel_args(args, compute, device))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ZeroDivisionError) as error:
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -356,7 +370,8 @@ cdef class Op(Slot):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
         cdef unsigned int before
         if self.gradient is None:
-            return self.run_default(args)
+            result = self.run_default(args)
+            return self.returns(result) if self.returns is not None and type(result) is tuple else result
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
             result = self.run_default(args)
@@ -368,6 +383,8 @@ cdef class Op(Slot):
         """Wrap what an entry or a default gave, split off hidden outputs, record."""
         cdef object results, aux = None
         cdef OpNode node
+        if raw is None:
+            return None                     # an entry that only writes to its operands
         if type(raw) is tuple or type(raw) is list:
             raw = tuple([r if isinstance(r, TensorBase) or r is None else wrap_array(r, device) for r in raw])
             if self.n_aux:
@@ -382,6 +399,8 @@ cdef class Op(Slot):
         elif get_mode() & INFERENCE:
             for t in (results if type(results) is tuple else (results,)):
                 (<TensorBase>t).inference = True
+        if get_mode() & TRACK_DERIVED and not self.nograd:
+            mark_derived(results, args, record)
         if self.returns is not None and type(results) is tuple:
             return self.returns(results)
         return results
@@ -430,6 +449,8 @@ cdef class Op(Slot):
         if moved:
             for i in range(self.n_params):
                 if isinstance(args[i], TensorBase) and (<TensorBase>args[i]).device is not device:
+                    if (<TensorBase>args[i]).ndim_():
+                        raise RuntimeError(different_devices(device, (<TensorBase>args[i]).device))
                     args[i] = args[i].to(device)
         return device
 
@@ -442,7 +463,7 @@ cdef class Op(Slot):
         if device.type == "cpu" and t.ndim_() > 0:
             # what came before must have been 0-dim; the others are checked as they come
             return t.device
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {t.device}!")
+        raise RuntimeError(different_devices(device, t.device))
 
     cdef int normalise(self, list args) except -1:
         """Dims counted from the front, dtypes read."""
@@ -554,11 +575,12 @@ cdef class Op(Slot):
         if record:
             if target.inference:
                 raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
-            check_writable(target)
             record = any_needs_grad(args)
+            check_writable(target, record)
         check_no_overlap(target)
         if record and self.gradient is None:
-            result = self.run(list(args))      # composite: its parts are recorded, then copied over
+            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
+            result = self.run([B.clone(target), *args[1:]])
             self.check_result(target, result)
             return target.copy_(result)
         self.common_device(args)
@@ -573,6 +595,8 @@ cdef class Op(Slot):
             if self.gradient.saves_output:
                 node.output = T_save_output(target, node)
             connect_written(target, node)
+        if mode & TRACK_DERIVED:
+            mark_derived(target, args, record)
         return target
 
     cdef object run_into(self, list args, TensorBase target, bint inplace):
@@ -589,7 +613,7 @@ cdef class Op(Slot):
             if (compute is None or compute is target.dtype) and self.fits(args, target):
                 try:
                     entry(*self.kernel_args(args, compute, device), out=target.array)
-                except (ValueError, TypeError) as error:
+                except (ValueError, TypeError, ZeroDivisionError) as error:
                     raise self.explained(error, args) from None
                 return target
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
@@ -634,6 +658,8 @@ cdef class Op(Slot):
                                "arguments requires grad.")
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
+            if get_mode() & TRACK_DERIVED:
+                mark_derived(out, args, False)
             if isinstance(out, TensorBase):
                 check_no_overlap(<TensorBase>out)
                 self.direct_or_copied(args, <TensorBase>out)
@@ -672,7 +698,7 @@ cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
     if result.dtype.category > out.dtype.category:
         raise RuntimeError(f"result type {T_name(result.dtype)} can't be cast to the desired output type {T_name(out.dtype)}")
     if result.device is not out.device:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!")
+        raise RuntimeError(different_devices(result.device, out.device))
     if result.shape_() != out.shape_():
         if out.numel():
             warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape_())}, which does not "
@@ -708,7 +734,7 @@ cdef int check_no_overlap(TensorBase t) except -1:
 def prepare_write(TensorBase t not None):
     """The checks before any write to t's memory outside of an operation; then count the write."""
     if not get_mode() & (NO_GRAD | INFERENCE):
-        check_writable(t)
+        check_writable(t, False)
     check_no_overlap(t)
     if type(t.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array):
         raise RuntimeError(f"{t.dtype} tensor of shape {list(t.shape_())} stands on read-only memory and can't be written in place")
@@ -716,12 +742,16 @@ def prepare_write(TensorBase t not None):
 
 
 cdef object T_save_output(TensorBase t, OpNode node):
-    from_ = t.requires
+    """The value just written to t, as the output 0 of the node that wrote it."""
+    cdef bint requires = t.requires
+    cdef int nr = t.nr
     t.requires = True
+    t.nr = 0
     try:
         return save_output(t)
     finally:
-        t.requires = from_
+        t.requires = requires
+        t.nr = nr
 
 
 cdef object save_output(TensorBase t):
@@ -803,6 +833,8 @@ cdef class ViewOp(Op):
             node = self.gradient.prepare([t, *args], None)
             result.node = node
             result.requires = True
+        if mode & TRACK_DERIVED:
+            mark_derived(result, [t], needed)
         return result
 
     def replay(self, TensorBase t not None, tuple args):

@@ -36,7 +36,7 @@ class Backend:
         """
         return {}
 
-    # -- arrays in and out
+    # -- arrays in and out: `index` is given only where devices carry one
     def from_numpy(self, array, index=0):
         """An array on device `index` with the values of a numpy.ndarray (shared where the backend can)."""
         raise NotImplementedError

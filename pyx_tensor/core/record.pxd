@@ -25,7 +25,7 @@ cdef class SavedValue:
     cdef Py_ssize_t recorded          # the version when it was saved
     cdef Node node                    # None for an output of the node that saves it
     cdef int nr
-    cdef bint requires, is_output
+    cdef bint requires, is_output, derived
     cdef object packed, unpack_hook   # set by saved-tensor hooks
     cdef TensorBase unpack(self, Node owner)
     cdef str complaint(self, Node owner)
@@ -70,4 +70,5 @@ cdef Edge edge_of(TensorBase t)
 cdef SavedValue save(TensorBase t, bint is_output)
 cdef bint any_needs_grad(list args) except -1
 cdef int connect_written(TensorBase t, Node node) except -1
-cdef int check_writable(TensorBase t) except -1
+cdef int check_writable(TensorBase t, bint recorded) except -1
+cdef int mark_derived(object results, list args, bint recorded) except -1

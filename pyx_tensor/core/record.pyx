@@ -4,13 +4,14 @@
 tensor (never the tensor itself, so that graphs have no reference cycles).
 """
 cimport cython
+import threading
 import weakref
 
 from .device cimport Device
 from .dtype cimport DType, FLOATING
 from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, next_sequence
 from .mode cimport ANOMALY, SAVED_HOOKS, get_mode
-from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, Version, ViewRecord, detached, has_node, new_tensor
+from .tensor cimport IN_CUSTOM_FUNCTION, MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, Version, ViewRecord, detached, has_node, new_tensor
 from . import mode as _mode
 from . import tensor as _tensor
 
@@ -92,7 +93,15 @@ cdef bint any_needs_grad(list args) except -1:
 
 
 # --- saved values -------------------------------------------------------------------------------------------------
-_saved_hooks = []      # pairs (pack, unpack) of the active saved-tensor hooks; the innermost last
+class _SavedHooks(threading.local):
+    """The active saved-tensor hooks of a thread as pairs (pack, unpack), the innermost last."""
+
+    def __init__(self):
+        self.stack = []
+        self.refusal = None      # what to tell those who want to enter hooks where they are disabled
+
+
+saved_hooks = _SavedHooks()
 
 
 @cython.freelist(128)
@@ -103,7 +112,11 @@ cdef class SavedValue:
         """The tensor again; RuntimeError where it was written to since."""
         cdef TensorBase t
         if self.unpack_hook is not None:
-            t = detached(self.unpack_hook(self.packed))
+            unpacked = self.unpack_hook(self.packed)
+            if not isinstance(unpacked, TensorBase):
+                raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                                f"{type(unpacked).__name__}")
+            t = detached(unpacked)
         else:
             if self.version.value != self.recorded:
                 raise RuntimeError(self.complaint(owner))
@@ -113,11 +126,12 @@ cdef class SavedValue:
         if self.requires:
             t.node = owner if self.is_output else self.node
             t.nr = self.nr
+        t.derived = self.derived
         return t
 
     cdef str complaint(self, Node owner):
         node = owner if self.is_output else self.node
-        source = "" if node is None or isinstance(node, AccumulateGrad) else f", which is output {self.nr} of {node.name()},"
+        source = "" if node is None or isinstance(node, AccumulateGrad) else f", which is output {self.nr} of {node.name().removesuffix('Backward0')},"
         return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[{type_name(self.dtype)} {list(self.array.shape)}]{source} is at version {self.version.value}; expected version "
                 f"{self.recorded} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
@@ -137,12 +151,13 @@ cdef SavedValue save(TensorBase t, bint is_output):
     saved.requires = t.requires
     saved.is_output = is_output
     saved.nr = t.nr
+    saved.derived = t.derived
     if not is_output:
         if t.requires and t.node is None:
             leaf_node(t)
         saved.node = t.node
-    if get_mode() & SAVED_HOOKS and _saved_hooks:
-        pack, saved.unpack_hook = _saved_hooks[-1]
+    if get_mode() & SAVED_HOOKS:
+        pack, saved.unpack_hook = saved_hooks.stack[-1]
         before = _mode.swap_bits(SAVED_HOOKS, 0)
         try:
             saved.packed = pack(detached(t))
@@ -256,7 +271,7 @@ cdef class Gradient:
                         node.shapes[i] = (shape_of(args[i]), args[i].stride(), args[i].storage_offset())
         node.sequence = next_sequence()
         if get_mode() & ANOMALY:
-            node.trace = _trace()
+            node.trace = call_site()
         return node
 
     cdef int add_edge(self, OpNode node, list edges, object item, int i) except -1:
@@ -295,10 +310,24 @@ cdef class Gradient:
         return 0
 
 
-cdef object _trace():
+def call_site():
     """The stack of the user's call, for anomaly mode."""
     import traceback
     return traceback.format_stack()
+
+
+cdef int mark_derived(object results, list args, bint recorded) except -1:
+    """In the forward of a user's Function: mark what depends on a differentiable input in a way that no node records."""
+    cdef bint derived = False
+    for item in args:
+        for t in (item if type(item) is list or type(item) is tuple else (item,)):
+            if isinstance(t, TensorBase) and ((<TensorBase>t).derived or (not recorded and (<TensorBase>t).requires)):
+                derived = True
+    if derived:
+        for t in (results if isinstance(results, (tuple, list)) else (results,)):
+            if isinstance(t, TensorBase) and (<TensorBase>t).dtype.category >= FLOATING:
+                (<TensorBase>t).derived = True
+    return 0
 
 
 cdef object shape_of(object arg):
@@ -435,16 +464,28 @@ cdef class OpNode(Node):
 
 
 # --- writes through views -----------------------------------------------------------------------------------------
-cdef int check_writable(TensorBase t) except -1:
-    """Refuse an in-place operation on t that could not be differentiated; called where gradients are recorded."""
+cdef dict _why_not = {
+    MULTI_OUTPUT: "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+                  "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    MADE_IN_NO_GRAD: "The view was created in no_grad mode and the write happens with grad mode enabled: it is not clear whether the "
+                     "write should be recorded. Move both inside the no_grad block, or both outside.",
+    IN_CUSTOM_FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+                        "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+                        "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."}
+
+
+cdef object write_refused(TensorBase t, str what):
+    """The error for a write to the memory of a view that can't be differentiated through it."""
+    name = t.node.name() if t.node is not None else t.view.op.name
+    return RuntimeError(f"Output {t.nr} of {name.removesuffix('Backward0')} is a view and {what} modified inplace. {_why_not[t.view.origin]}")
+
+
+cdef int check_writable(TensorBase t, bint recorded) except -1:
+    """Refuse an in-place operation on t that could not be differentiated; called in grad mode."""
     cdef ViewRecord view = t.view
     if view is not None:
-        if view.origin != 0 and t.needs_grad():
-            how = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-                   "to be modified inplace. You should replace the inplace operation by an out-of-place one."
-                   if view.origin == MULTI_OUTPUT else
-                   "This view was created in no_grad mode and is being modified inplace with grad mode enabled.")
-            raise RuntimeError(f"Output {t.nr} of {view.op.name.capitalize()}Backward0 is a view and is being modified inplace. {how}")
+        if view.origin != 0 and (recorded or view.base.needs_grad()):
+            raise write_refused(t, "is being")
         if view.base.needs_grad() and not has_node(view.base):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if t.needs_grad() and not has_node(t):
@@ -489,6 +530,8 @@ cdef list detach_record(ViewRecord view):
 def regenerate(TensorBase t not None):
     """Give a view, to whose family something was written, the node that its base's history now implies."""
     cdef TensorBase fresh = t.view.base
+    if t.view.base.needs_grad() and t.view.origin:
+        raise write_refused(t, "its base or another view of its base has been")
     t.view.recorded = t.version.value
     if not t.view.base.needs_grad():
         return

@@ -1,5 +1,6 @@
 """The registry: finds a backend by its device's name, and is the only code that loads one."""
 import importlib
+import itertools
 import threading
 
 from . import device as _device
@@ -12,6 +13,7 @@ ENTRY_POINT_GROUP = "pyx_tensor.backends"
 _lock = threading.RLock()
 _backends = {}      # name -> Backend
 _slots = {}         # name -> column in the tables of operations
+_free_slots = itertools.count()
 _failures = {}      # name -> why a plugin could not be loaded
 _listeners = []     # called with (slot, backend) after a registration
 
@@ -46,7 +48,7 @@ def register_backend(name, backend):
     with _lock:
         if name in _backends:
             raise ValueError(f"a backend for device {name!r} is registered already: {_backends[name]!r}")
-        _slots[name] = len(_slots)
+        _slots[name] = next(_free_slots)      # never reused: operations keep what they found for a slot
         _backends[name] = backend
         _failures.pop(name, None)
         for listener in _listeners:

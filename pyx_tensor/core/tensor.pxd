@@ -19,6 +19,7 @@ cdef enum Origin:                     # how a view came to be, where writing thr
     PLAIN_VIEW = 0
     MULTI_OUTPUT = 1                  # one of several views of one call
     MADE_IN_NO_GRAD = 2
+    IN_CUSTOM_FUNCTION = 3            # made, or returned as it came, by the forward of a user's Function
 
 cdef class ViewRecord:
     cdef readonly TensorBase base     # never itself a differentiable view
@@ -36,6 +37,7 @@ cdef class TensorBase:
     cdef int nr                       # which output of `node`
     cdef bint requires                # requires_grad as last recorded
     cdef bint inference
+    cdef bint derived                 # computed, unrecorded, from a differentiable input of a user's Function
     cdef GradSlot slot                # where `grad` is kept
     cdef Version version
     cdef Storage storage

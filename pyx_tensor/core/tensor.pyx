@@ -15,6 +15,7 @@ from .dtype cimport DType, from_type_num, from_numpy_dtype
 from .dtype cimport FLOATING
 from .geometry cimport Geometry
 from .graph cimport AccumulateGrad, GradSlot, Node
+from .mode cimport TRACK_DERIVED, get_mode
 from .slot cimport Slot
 
 from .dtype import by_name
@@ -136,6 +137,8 @@ cdef TensorBase detached(TensorBase t):
     link(t.storage_(), result)
     result.version = t.version_()
     result.inference = t.inference
+    if get_mode() & TRACK_DERIVED:
+        result.derived = t.requires or t.derived
     return result
 
 
@@ -464,6 +467,8 @@ cdef class TensorBase:
     @property
     def requires_grad(self):
         """True where gradients are computed for this tensor."""
+        if self.view is not None and self.view.origin:        # its node may be one that can't be made again
+            return self.requires or self.view.base.needs_grad() and self.view.origin != MADE_IN_NO_GRAD
         return self.needs_grad()
 
     @requires_grad.setter

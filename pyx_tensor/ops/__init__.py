@@ -2,7 +2,8 @@
 from ..core import definitions, op, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace
-from . import creation, indexing, linalg, memory, pointwise, random, reduce, select, shape  # noqa: F401  (each enters its operations)
+from . import (  # noqa: F401  (each enters its operations)
+    activation, creation, einsum, indexing, linalg, loss, memory, nn, optim, pointwise, random, reduce, select, shape)
 
 
 def _attach():

@@ -27,8 +27,8 @@ def _matmul_other(B, g, input, other):
     if other.ndim == 1:
         return B.squeeze(B.matmul(_h(B, input), B.unsqueeze(g, -1)), -1)
     if other.ndim == 2 and input.ndim > 2:       # one product instead of a sum over the batch
-        flat = B.reshape(input, (-1, input.shape[-1]))
-        return B.matmul(_h(B, flat), B.reshape(g, (-1, g.shape[-1])))
+        rows = _product(input.shape[:-1])
+        return B.matmul(_h(B, B.reshape(input, (rows, input.shape[-1]))), B.reshape(g, (rows, g.shape[-1])))
     return B.matmul(_h(B, input), g)
 
 

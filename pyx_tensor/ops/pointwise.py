@@ -46,7 +46,7 @@ def div(B, input: T, other: T):
     """`input / other`, element by element; integers divide as floats."""
 
 
-@op(inplace=True, public=("div", "divide"))
+@op(promote="common", inplace=True, public=("div", "divide"))
 def _div_rounded(B, input: T, other: T, *, rounding_mode=None):
     """`input / other`, element by element; integers divide as floats.
 

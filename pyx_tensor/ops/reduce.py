@@ -1,4 +1,5 @@
 """Reductions over none (all), one or several dims, and scans along one."""
+import builtins
 import math
 
 from ..core.definitions import op, primitive
@@ -38,7 +39,7 @@ def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
 
 
 @primitive(promote="float_only", vjp=dict(
-    input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), max(_count(input_shape, dim), 1))))
+    input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), builtins.max(_count(input_shape, dim), 1))))
 def mean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The mean of all elements, or along dims; NaN of nothing. Floating-point and complex tensors only."""
 
@@ -83,8 +84,8 @@ def _unmerged(B, input: T, shape, dim):
 def _shifted(B, input: T, by, fill):
     """Moved by some places along the last dim, `fill` coming in."""
     n = input.shape[-1]
-    edge = B.full([*input.shape[:-1], min(by, n)], fill, dtype=input.dtype, device=input.device)
-    return B.cat([edge, B._slice(input, input.ndim - 1, 0, max(n - by, 0), 1)], -1)
+    edge = B.full([*input.shape[:-1], builtins.min(by, n)], fill, dtype=input.dtype, device=input.device)
+    return B.cat([edge, B._slice(input, input.ndim - 1, 0, builtins.max(n - by, 0), 1)], -1)
 
 
 def _extreme_vjp(B, g, y, input, dim, keepdim):
@@ -133,7 +134,7 @@ def _with_index(name, choose, meaning):
         values = B.gather(input, dim, index) if input.ndim else B.clone(input)
         return (values, index) if keepdim or not input.ndim else (B.squeeze(values, dim), B.squeeze(index, dim))
     define.__name__, define.__doc__ = name, f"The {meaning} along a dim and its index."
-    return op(promote="common", entry=name, returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
+    return op(promote="common", entry=name, named=name[:3], returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
               vjp=dict(input=_picked_vjp))(define)
 
 

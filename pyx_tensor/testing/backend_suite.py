@@ -11,11 +11,12 @@ import sys
 import unittest
 from dataclasses import dataclass, field
 
-from . import array_checks, reduction_checks
+from . import array_checks, reduction_checks, tensor_checks
 from .subject import Subject
 
 assert reduction_checks      # imported for the checks that it enters
-CHECKS = {f"arrays/{name}": function for name, function in array_checks.CHECKS.items()}
+CHECKS = {f"{level}/{name}": function for level, module in (("arrays", array_checks), ("tensors", tensor_checks))
+          for name, function in module.CHECKS.items()}
 
 
 @dataclass

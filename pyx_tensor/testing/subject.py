@@ -34,6 +34,7 @@ class Subject:
         self.name = name
         self.backend = get_backend(name)
         self.ordinal = self.backend.current_device() or 0
+        self.place = () if self.backend.current_device() is None else (self.ordinal,)      # what functions that make arrays get
 
     def dtypes(self, wanted=ALL):
         """Those of the wanted dtypes that the backend has; the check is skipped where it has none."""
@@ -84,10 +85,10 @@ class Subject:
         code = getattr(getattr(self.backend, entry, None), "__code__", None)
         return code is not None and "out" in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
 
-    def check(self, result, expected, *, ulps=0, dtype=None, zeros=False, what=""):
+    def check(self, result, expected, *, ulps=0, dtype=None, least=0, zeros=False, what=""):
         """Compare an array with NumPy values: shape, dtype, and values to `ulps` (by the size of the expected value).
 
-        NaN must meet NaN, infinity infinity; with `zeros` zeros must agree in sign.
+        NaN must meet NaN, infinity infinity; with `zeros` zeros must agree in sign. Values below `least` count as that large.
         """
         expected = np.asarray(expected)
         dtype = dtype or by_name[np.dtype(expected.dtype).name].name
@@ -100,7 +101,7 @@ class Subject:
             if dtype not in EPS:
                 good = got == expected
             else:
-                good = _close(wide(got), wide(expected), ulps * EPS[dtype], self._smallest(dtype))
+                good = _close(wide(got), wide(expected), ulps * EPS[dtype], self._smallest(dtype), least)
                 if zeros and dtype in FLOATS:
                     good &= (expected != 0) | (np.signbit(wide(got)) == np.signbit(wide(expected)))
         if not np.all(good):
@@ -112,11 +113,11 @@ class Subject:
         return np.longdouble(2.0) ** {"float16": -24, "bfloat16": -133, "float32": -149, "complex64": -149}.get(dtype, -1074)
 
 
-def _close(got, expected, eps, smallest):
+def _close(got, expected, eps, smallest, least):
+    size = np.maximum(np.abs(expected), least)
     if got.dtype.kind == "c":      # each part may be off by some ulps of the whole
-        size = np.abs(expected)
         return _close_by(got.real, expected.real, eps, size, smallest) & _close_by(got.imag, expected.imag, eps, size, smallest)
-    return _close_by(got, expected, eps, np.abs(expected), smallest)
+    return _close_by(got, expected, eps, size, smallest)
 
 
 def _close_by(got, expected, eps, size, smallest):

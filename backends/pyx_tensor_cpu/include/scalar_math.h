@@ -58,50 +58,75 @@ static inline double exp_tail_f64(double r) {
     return low + r4 * (middle + r4 * high);
 }
 
-/* p * 2^n in two steps, because 2^n alone may be out of range where the product is not. */
-static inline float scale_f32(float p, float n) {
-    float half = n * 0.5f + ROUNDER_F32;
-    return p * power_of_two_f32(half) * power_of_two_f32(n - (half - ROUNDER_F32) + ROUNDER_F32);
+/* p * 2^n for p near 1 and the integer n in the low bits of t = n + ROUNDER, in two steps because 2^n alone may be out of
+ * range where the product is not. */
+static inline float scale_f32(float p, float t) {
+    uint32_t n = bits_f32(t), half = n >> 1;
+    return p * from_bits_f32((half + 127u) << 23) * from_bits_f32((n - half + 127u) << 23);
 }
-static inline double scale_f64(double p, double n) {
-    double half = n * 0.5 + ROUNDER_F64;
-    return p * power_of_two_f64(half) * power_of_two_f64(n - (half - ROUNDER_F64) + ROUNDER_F64);
+static inline double scale_f64(double p, double t) {
+    uint64_t n = bits_f64(t), half = n >> 1;
+    return p * from_bits_f64((half + 1023u) << 52) * from_bits_f64((n - half + 1023u) << 52);
 }
 
-static inline float exp_f32(float x) {
-    x = clip_f32(x, -104.f, 89.f);
-    float n = (x * (float)LOG2E + ROUNDER_F32) - ROUNDER_F32;
-    float r = (x - n * LN2_HI_F32) - n * LN2_LO_F32;
-    return scale_f32(1.f + (r + r * r * exp_tail_f32(r)), n);
+/* e^r from the tail of its series: 1 + r is kept as two numbers, so that only the last addition rounds */
+static inline float exp_series_f32(float r, float low) {
+    float one = 1.f + r;
+    return one + (((1.f - one) + r) + (r * r * exp_tail_f32(r) + low));
 }
-static inline double exp_f64(double x) {
-    x = clip_f64(x, -746., 710.);
-    double n = (x * LOG2E + ROUNDER_F64) - ROUNDER_F64;
-    double r = (x - n * LN2_HI_F64) - n * LN2_LO_F64;
-    return scale_f64(1. + (r + r * r * exp_tail_f64(r)), n);
+static inline double exp_series_f64(double r, double low) {
+    double one = 1. + r;
+    return one + (((1. - one) + r) + (r * r * exp_tail_f64(r) + low));
+}
+
+/* x + extra = n ln2 + r + *low, *t = n + ROUNDER; *low is what rounding took from r, and `extra` a small addition to x */
+static inline float exp_reduce_f32(float x, float extra, float *t, float *low) {
+    *t = x * (float)LOG2E + ROUNDER_F32;
+    float n = *t - ROUNDER_F32, high = x - n * LN2_HI_F32, rest = n * LN2_LO_F32 - extra, r = high - rest;
+    *low = (high - r) - rest;
+    return r;
+}
+static inline double exp_reduce_f64(double x, double *t, double *low) {
+    *t = x * LOG2E + ROUNDER_F64;
+    double n = *t - ROUNDER_F64, high = x - n * LN2_HI_F64, rest = n * LN2_LO_F64, r = high - rest;
+    *low = (high - r) - rest;
+    return r;
+}
+
+/* e^(x + extra) */
+static inline float exp_sum_f32(float x, float extra) {
+    float t, low, r = exp_reduce_f32(x, extra, &t, &low);
+    return scale_f32(exp_series_f32(r, low), t);
+}
+static inline float exp_f32(float x) { return exp_sum_f32(clip_f32(x, -104.f, 89.f), 0.f); }
+/* 2^shift e^x, which may be a number where e^x is not */
+static inline double exp_shifted_f64(double x, double shift) {
+    double t, low, r = exp_reduce_f64(clip_f64(x, -760., 720.), &t, &low);
+    return scale_f64(exp_series_f64(r, low), t + shift);
+}
+static inline double exp_f64(double x) { return exp_shifted_f64(x, 0.); }
+
+static inline float exp2_f32(float x) {
+    x = clip_f32(x, -151.f, 129.f);
+    float t = x + ROUNDER_F32, r = (x - (t - ROUNDER_F32)) * (float)(LN2_HI_F64 + LN2_LO_F64);
+    return scale_f32(exp_series_f32(r, 0.f), t);
 }
 static inline double exp2_f64(double x) {
     x = clip_f64(x, -1076., 1025.);
-    double n = (x + ROUNDER_F64) - ROUNDER_F64;
-    double r = (x - n) * (LN2_HI_F64 + LN2_LO_F64);
-    return scale_f64(1. + (r + r * r * exp_tail_f64(r)), n);
+    double t = x + ROUNDER_F64, r = (x - (t - ROUNDER_F64)) * (LN2_HI_F64 + LN2_LO_F64);
+    return scale_f64(exp_series_f64(r, 0.), t);
 }
-FLOAT_FROM_DOUBLE(exp2)
 
 /* 2^n (e^r - 1) + (2^n - 1), with 2^(n-1) for 2^n because 2^1024 is not a number. */
 static inline float expm1_f32(float x) {
-    float y = clip_f32(x, -30.f, 89.f);
-    float n = (y * (float)LOG2E + ROUNDER_F32) - ROUNDER_F32;
-    float r = (y - n * LN2_HI_F32) - n * LN2_LO_F32;
-    float s = power_of_two_f32(n - 1.f + ROUNDER_F32);
-    return copysignf((s * (r + r * r * exp_tail_f32(r)) + (s - 0.5f)) * 2.f, x);
+    float t, low, r = exp_reduce_f32(clip_f32(x, -30.f, 89.f), 0.f, &t, &low);
+    float s = power_of_two_f32(t - 1.f);
+    return copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
 }
 static inline double expm1_f64(double x) {
-    double y = clip_f64(x, -60., 710.);
-    double n = (y * LOG2E + ROUNDER_F64) - ROUNDER_F64;
-    double r = (y - n * LN2_HI_F64) - n * LN2_LO_F64;
-    double s = power_of_two_f64(n - 1. + ROUNDER_F64);
-    return copysign((s * (r + r * r * exp_tail_f64(r)) + (s - 0.5)) * 2., x);
+    double t, low, r = exp_reduce_f64(clip_f64(x, -60., 710.), &t, &low);
+    double s = power_of_two_f64(t - 1.);
+    return copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
 }
 
 /* ---- logarithms: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = f / (2 + f), f = m - 1 ---- */
@@ -173,15 +198,21 @@ static inline float log10_f32(float x) { return (float)(log_f64(x) * 0.434294481
 static inline double log1p_f64(double x) {
     double u = 1. + x, k, m = split_f64(u, &k);
     double lost = (k > 1. ? 1. - (u - x) : x - (u - 1.)) / u;
-    double near = k == 0. ? 1. : 0.;
-    double f = near != 0. ? x : m - 1.;
-    lost = near != 0. ? 0. : lost;
-    lost = k > 53. ? 0. : lost;
+    double f = k == 0. ? x : m - 1.;
+    lost = (k == 0.) | (k > 53.) ? 0. : lost;
     double y = k * LN2_HI_F64 - (log_gap_f64(f, k * LN2_LO_F64 + lost) - f);
     y = log_specials_f64(u, y);
     return fabs(x) < 0x1p-54 ? x : y;
 }
-FLOAT_FROM_DOUBLE(log1p)
+static inline float log1p_f32(float x) {
+    float u = 1.f + x, k, m = split_f32(u, &k);
+    float lost = (k > 1.f ? 1.f - (u - x) : x - (u - 1.f)) / u;
+    float f = k == 0.f ? x : m - 1.f;
+    lost = (k == 0.f) | (k > 24.f) ? 0.f : lost;
+    float y = k * LN2_HI_F32 - (log_gap_f32(f, k * LN2_LO_F32 + lost) - f);
+    y = log_specials_f32(u, y);
+    return fabsf(x) < 0x1p-25f ? x : y;
+}
 
 /* ---- powers ---- */
 
@@ -198,24 +229,24 @@ static inline float pow_f32(float x, float y) {
 
 /* ---- hyperbolic functions and the activations built on them ---- */
 
-/* tanh = e / (e + 2), e = expm1(2x); past the bound the quotient rounds to 1 */
+/* tanh = e / (e + 2), e = expm1(2x); past the bound the quotient rounds to 1, near zero the series is closer */
 static inline float tanh_f32(float x) {
-    float e = expm1_f32(2.f * clip_f32(fabsf(x), 0.f, 9.1f));
-    return copysignf(e / (e + 2.f), x);
+    float a = fabsf(x), z = a * a, e = expm1_f32(2.f * clip_f32(a, 0.f, 9.1f));
+    float near = a + a * z * (-1.f / 3 + z * (2.f / 15 + z * (-17.f / 315 + z * (62.f / 2835 + z * (-1382.f / 155925)))));
+    return copysignf(a < 0.35f ? near : e / (e + 2.f), x);
 }
 static inline double tanh_f64(double x) {
     double e = expm1_f64(2. * clip_f64(fabs(x), 0., 20.));
     return copysign(e / (e + 2.), x);
 }
 
-static inline double half_exp_f64(double x) { double t = exp_f64(0.5 * x); return 0.5 * t * t; }  /* e^x / 2 without overflow */
 static inline double sinh_f64(double x) {
     double a = fabs(x), e = expm1_f64(a);
-    return copysign(a > 22. ? half_exp_f64(a) : 0.5 * (e + e / (e + 1.)), x);
+    return copysign(a > 22. ? exp_shifted_f64(a, -1.) : 0.5 * (e + e / (e + 1.)), x);
 }
 static inline double cosh_f64(double x) {
-    double a = fabs(x), e = exp_f64(a);
-    return a > 22. ? half_exp_f64(a) : 0.5 * e + 0.5 / e;
+    double a = fabs(x), half = exp_shifted_f64(a, -1.);
+    return half + 0.25 / half;
 }
 FLOAT_FROM_DOUBLE(sinh)
 FLOAT_FROM_DOUBLE(cosh)
@@ -228,7 +259,7 @@ static inline double asinh_f64(double x) {
 static inline double acosh_f64(double x) {
     double t = x - 1.;
     double near = log1p_f64(t + sqrt(2. * t + t * t)), far = log_f64(x) + (LN2_HI_F64 + LN2_LO_F64);
-    return x > 0x1p28 ? far : near;
+    return x < 1. ? NAN : x > 0x1p28 ? far : near;
 }
 static inline double atanh_f64(double x) {
     double a = fabs(x);
@@ -238,9 +269,23 @@ FLOAT_FROM_DOUBLE(asinh)
 FLOAT_FROM_DOUBLE(acosh)
 FLOAT_FROM_DOUBLE(atanh)
 
-/* e^-|x| never overflows */
-static inline float sigmoid_f32(float x) { float e = exp_f32(-fabsf(x)); return (x < 0.f ? e : 1.f) / (1.f + e); }
-static inline double sigmoid_f64(double x) { double e = exp_f64(-fabs(x)); return (x < 0. ? e : 1.) / (1. + e); }
+/* With e = e^-|x|, which never overflows, and q = e / (1 + e): 1 - q, or for negative x q itself, which e - e q rounds less */
+static inline float sigmoid_f32(float x) { float e = exp_f32(-fabsf(x)), q = e / (1.f + e); return x < 0.f ? e - e * q : 1.f - q; }
+static inline double sigmoid_f64(double x) { double e = exp_f64(-fabs(x)), q = e / (1. + e); return x < 0. ? e - e * q : 1. - q; }
+
+/* x sigmoid(x); for negative x the power of two comes last, so that e^x may be below the range of numbers */
+static inline float silu_f32(float x) {
+    float t, low, r = exp_reduce_f32(clip_f32(-fabsf(x), -110.f, 0.f), 0.f, &t, &low), p = exp_series_f32(r, low);
+    float e = scale_f32(p, t), power = power_of_two_f32(t + 64.f);
+    float y = x < 0.f ? x * p / (1.f + e) * power * 0x1p-64f : x / (1.f + e);
+    return x < -110.f ? -0.f : y;
+}
+static inline double silu_f64(double x) {
+    double t, low, r = exp_reduce_f64(clip_f64(-fabs(x), -760., 0.), &t, &low), p = exp_series_f64(r, low);
+    double e = scale_f64(p, t), power = power_of_two_f64(t + 128.);
+    double y = x < 0. ? x * p / (1. + e) * power * 0x1p-128 : x / (1. + e);
+    return x < -760. ? -0. : y;
+}
 
 /* tanh(log(1 + e^x)) = n / (n + 2), n = e^x (e^x + 2), and 1 where e^2x would overflow */
 static inline float mish_f32(float x) {
@@ -269,42 +314,109 @@ static inline double cos_series(double r) {
     return 1. + z * (-1. / 2 + z * (1. / 24 + z * (-1. / 720 + z * (1. / 40320 + z * (-1. / 3628800
         + z * (1. / 479001600. + z * (-1. / 87178291200. + z * (1. / 20922789888000.))))))));
 }
-/* r = x - n pi/2 in [-pi/4, pi/4]; the low bits of the result are n */
-static inline uint64_t quadrant(double x, double *r) {
+/* r + *low = x - n pi/2 in [-pi/4, pi/4]; the low bits of the result are n */
+static inline uint64_t quadrant(double x, double *r, double *low) {
     double t = x * (2. / PI) + ROUNDER_F64, n = t - ROUNDER_F64;
-    *r = ((x - n * PIO2_1) - n * PIO2_2) - n * PIO2_3;
+    double a = x - n * PIO2_1, b = n * PIO2_2, c = a - b, d = n * PIO2_3;
+    *r = c - d;
+    *low = ((a - c) - b) + ((c - *r) - d);
     return bits_f64(t);
 }
+static inline double sin_sum(double r, double low) { return sin_series(r) + low * (1. - 0.5 * r * r); }
+static inline double cos_sum(double r, double low) { return cos_series(r) - low * r; }
+
 static inline double sin_f64(double x) {
-    double r;
-    uint64_t n = quadrant(x, &r);
-    double y = n & 1 ? cos_series(r) : sin_series(r);
+    double r, low;
+    uint64_t n = quadrant(x, &r, &low);
+    double y = n & 1 ? cos_sum(r, low) : sin_sum(r, low);
     y = from_bits_f64(bits_f64(y) ^ (n & 2) << 62);
     return x == 0. ? x : y;
 }
 static inline double cos_f64(double x) {
-    double r;
-    uint64_t n = quadrant(x, &r);
-    double y = n & 1 ? sin_series(r) : cos_series(r);
+    double r, low;
+    uint64_t n = quadrant(x, &r, &low);
+    double y = n & 1 ? sin_sum(r, low) : cos_sum(r, low);
     return from_bits_f64(bits_f64(y) ^ ((n + 1) & 2) << 62);
 }
 static inline double tan_f64(double x) {
-    double r;
-    uint64_t n = quadrant(x, &r);
-    double s = sin_series(r), c = cos_series(r);
+    double r, low;
+    uint64_t n = quadrant(x, &r, &low);
+    double s = sin_sum(r, low), c = cos_sum(r, low);
     double y = (n & 1 ? -c : s) / (n & 1 ? s : c);
     return x == 0. ? x : y;
 }
-FLOAT_FROM_DOUBLE(sin)
-FLOAT_FROM_DOUBLE(cos)
+
+/* Reduced as double, summed as float */
+static inline uint32_t quadrant_f32(float x, float *r) {
+    double y = x, t = y * (2. / PI) + ROUNDER_F64, n = t - ROUNDER_F64;
+    *r = (float)((y - n * PIO2_1) - n * PIO2_2);
+    return (uint32_t)bits_f64(t);
+}
+static inline float sin_series_f32(float r) {
+    float z = r * r;
+    return r + r * (z * (-1.f / 6 + z * (1.f / 120 + z * (-1.f / 5040 + z * (1.f / 362880)))));
+}
+static inline float cos_series_f32(float r) {
+    float z = r * r;
+    return 1.f + z * (-0.5f + z * (1.f / 24 + z * (-1.f / 720 + z * (1.f / 40320 + z * (-1.f / 3628800)))));
+}
+static inline float sin_f32(float x) {
+    float r;
+    uint32_t n = quadrant_f32(x, &r);
+    float y = n & 1 ? cos_series_f32(r) : sin_series_f32(r);
+    y = from_bits_f32(bits_f32(y) ^ (n & 2) << 30);
+    return x == 0.f ? x : y;
+}
+static inline float cos_f32(float x) {
+    float r;
+    uint32_t n = quadrant_f32(x, &r);
+    float y = n & 1 ? sin_series_f32(r) : cos_series_f32(r);
+    return from_bits_f32(bits_f32(y) ^ ((n + 1) & 2) << 30);
+}
 FLOAT_FROM_DOUBLE(tan)
 FROM_LIBM(big_sin, sin)
 FROM_LIBM(big_cos, cos)
 FROM_LIBM(big_tan, tan)
 
-FROM_LIBM(asin, asin)
-FROM_LIBM(acos, acos)
-FROM_LIBM(atan, atan)
+/* ---- inverse trigonometric functions: atan a = base + atan t with |t| <= tan(pi/8), and the sum of atan's series ---- */
+
+#define TAN_PI_8 0.41421356237309504880
+#define TAN_3PI_8 2.41421356237309504880
+#define PI_LOW 1.2246467991473532e-16   /* pi - PI */
+
+/* sum of (-z)^k / (2k + 1) for k from 1 on */
+static inline double atan_tail(double z) {
+    double p = 1. / 43;
+    p = 1. / 41 - z * p; p = 1. / 39 - z * p; p = 1. / 37 - z * p; p = 1. / 35 - z * p; p = 1. / 33 - z * p;
+    p = 1. / 31 - z * p; p = 1. / 29 - z * p; p = 1. / 27 - z * p; p = 1. / 25 - z * p; p = 1. / 23 - z * p;
+    p = 1. / 21 - z * p; p = 1. / 19 - z * p; p = 1. / 17 - z * p; p = 1. / 15 - z * p; p = 1. / 13 - z * p;
+    p = 1. / 11 - z * p; p = 1. / 9 - z * p; p = 1. / 7 - z * p; p = 1. / 5 - z * p; p = 1. / 3 - z * p;
+    return -z * p;
+}
+/* atan(y / x) for y, x >= 0 */
+static inline double atan_ratio(double y, double x) {
+    int steep = y > TAN_3PI_8 * x, middle = y > TAN_PI_8 * x;
+    double t = (steep ? -x : middle ? y - x : y) / (steep ? y : middle ? y + x : x);
+    double base = steep ? 0.5 * PI : middle ? 0.25 * PI : 0., low = steep ? PI_LOW / 2 : middle ? PI_LOW / 4 : 0.;
+    return base + (t + (t * atan_tail(t * t) + low));
+}
+static inline double atan_f64(double x) { return copysign(atan_ratio(fabs(x), 1.), x); }
+static inline double asin_f64(double x) { double a = fabs(x); return copysign(atan_ratio(a, sqrt((1. - a) * (1. + a))), x); }
+static inline double acos_f64(double x) {
+    double a = fabs(x), s = sqrt((1. - a) * (1. + a)), y = atan_ratio(s, a);
+    return x < 0. ? PI - y : y;
+}
+static inline float atan_f32(float x) {
+    float a = fabsf(x);
+    int steep = a > (float)TAN_3PI_8, middle = a > (float)TAN_PI_8;
+    float t = (steep ? -1.f : middle ? a - 1.f : a) / (steep ? a : middle ? a + 1.f : 1.f), z = t * t;
+    float base = steep ? (float)(0.5 * PI) : middle ? (float)(0.25 * PI) : 0.f;
+    float low = steep ? (float)(0.5 * PI - (float)(0.5 * PI)) : middle ? (float)(0.25 * PI - (float)(0.25 * PI)) : 0.f;
+    float p = z * (-1.f / 3 + z * (1.f / 5 + z * (-1.f / 7 + z * (1.f / 9 + z * (-1.f / 11 + z * (1.f / 13 + z * (-1.f / 15 + z * (1.f / 17))))))));
+    return copysignf(base + (t + (t * p + low)), x);
+}
+FLOAT_FROM_DOUBLE(asin)
+FLOAT_FROM_DOUBLE(acos)
 static inline double atan2_f64(double y, double x) { return atan2(y, x); }
 static inline float atan2_f32(float y, float x) { return atan2f(y, x); }
 static inline double hypot_f64(double x, double y) { return hypot(x, y); }
@@ -321,51 +433,61 @@ FROM_LIBM(libm_erf, erf)
 FROM_LIBM(libm_erfc, erfc)
 
 /* e^(x^2) erfc(x) for 0 <= x <= 10.2, relative error 3e-9: a Chebyshev fit of (1 + 2x) e^(x^2) erfc(x) in t = (x - 3) / (x + 3) */
-static inline double erfc_scaled(double x) {
-    x = clip_f64(x, 0., 10.2);          /* beyond, e^(-x^2) is no float */
-    double inverse = 1. / ((x + 3.) * (1. + 2. * x));
-    double t = (x - 3.) * (1. + 2. * x) * inverse;
-    double p = -0.00027639026083749776;
-    p = p * t + -0.0007957492461335323;
-    p = p * t + 0.0019963757329056688;
-    p = p * t + 0.0025788453659237112;
-    p = p * t + -0.02379134802634766;
-    p = p * t + 0.06829336743302265;
-    p = p * t + -0.11927247426922286;
-    p = p * t + 0.12964661242959008;
-    p = p * t + -0.04756228936925366;
-    p = p * t + -0.13562114482805326;
-    p = p * t + 1.2530080579001333;
-    return p * (x + 3.) * inverse;
-}
-static inline float erfc_f32(float x) {
-    double a = fabs((double)x), e = exp_f64(-a * a) * erfc_scaled(a);
-    return (float)(x < 0.f ? 2. - e : e);
+#define ERFC_SCALED(suffix, real) \
+    static inline real erfc_scaled_##suffix(real x) { \
+        x = clip_##suffix(x, 0, (real)10.2);        /* beyond, e^(-x^2) is no float */ \
+        real growth = 1 + 2 * x, inverse = 1 / ((x + 3) * growth), t = (x - 3) * growth * inverse; \
+        real p = (real)-0.00027639026083749776; \
+        p = p * t + (real)-0.0007957492461335323; \
+        p = p * t + (real)0.0019963757329056688; \
+        p = p * t + (real)0.0025788453659237112; \
+        p = p * t + (real)-0.02379134802634766; \
+        p = p * t + (real)0.06829336743302265; \
+        p = p * t + (real)-0.11927247426922286; \
+        p = p * t + (real)0.12964661242959008; \
+        p = p * t + (real)-0.04756228936925366; \
+        p = p * t + (real)-0.13562114482805326; \
+        p = p * t + (real)1.2530080579001333; \
+        return p * (x + 3) * inverse; \
+    }
+ERFC_SCALED(f32, float)
+ERFC_SCALED(f64, double)
+
+/* e^(-scale x^2), scale x^2 below 145, with a square that is not rounded: the head of x has so few bits that its square is exact */
+static inline float exp_square_f32(float x, float scale) {
+    x = clip_f32(x, -17.f, 17.f);
+    float head = from_bits_f32(bits_f32(x) & 0xfffff000u), tail = x - head;
+    return exp_sum_f32(-scale * (head * head), -scale * (tail * (x + head)));
 }
 static inline float erf_f32(float x) {
-    double a = clip_f64(fabs((double)x), 0., 10.), z = a * a;
-    double near = a * (2. * INV_SQRT_PI) * (1. - z * (1. / 3 - z * (1. / 10 - z * (1. / 42 - z * (1. / 216)))));
-    double far = 1. - exp_f64(-z) * erfc_scaled(a);
-    return copysignf((float)(a < 0.25 ? near : far), x);
+    float a = fabsf(x), z = a * a;
+    float near = 1.f / 75600 - z * (1.f / 685440 - z * (1.f / 6894720));
+    near = 1.f / 3 - z * (1.f / 10 - z * (1.f / 42 - z * (1.f / 216 - z * (1.f / 1320 - z * (1.f / 9360 - z * near)))));
+    near = a + a * ((float)(2. * INV_SQRT_PI - 1.) - (float)(2. * INV_SQRT_PI) * z * near);
+    float far = 1.f - exp_square_f32(clip_f32(a, 0.f, 5.f), 1.f) * erfc_scaled_f32(a);
+    return copysignf(a < 0.9f ? near : far, x);
+}
+static inline float erfc_f32(float x) {
+    double a = fabs((double)x), e = exp_f64(-a * a) * erfc_scaled_f64(a);
+    return (float)(x < 0.f ? 2. - e : e);
 }
 static inline double erf_f64(double x) { return libm_erf_f64(x); }
 static inline double erfc_f64(double x) { return libm_erfc_f64(x); }
 
-/* The normal distribution function; *density gets its derivative */
-static inline double normal_cdf_f32(float x, double *density) {
-    double a = fabs((double)x), e = exp_f64(-0.5 * a * a), tail = 0.5 * e * erfc_scaled(a * SQRT_HALF);
-    *density = e * INV_SQRT_2PI;
-    return x > 0.f ? 1. - tail : tail;
+/* The normal distribution function of x; *density gets its derivative */
+static inline float normal_f32(float x, float *density) {
+    float a = fabsf(x), e = exp_square_f32(a, 0.5f), tail = 0.5f * e * erfc_scaled_f32(a * (float)SQRT_HALF);
+    *density = e * (float)INV_SQRT_2PI;
+    return x > 0.f ? 1.f - tail : tail;
 }
 static inline float gelu_f32(float x) {
-    double density;
-    double y = (double)x * normal_cdf_f32(x, &density);
-    return (float)(x == -INFINITY ? -0. : y);
+    float density, y = x * normal_f32(x, &density);
+    return x < -15.f ? -0.f : y;
 }
 static inline double gelu_f64(double x) { return x == -INFINITY ? -0. : 0.5 * x * erfc(-x * SQRT_HALF); }
 static inline float gelu_slope_f32(float x) {
-    double density, cdf = normal_cdf_f32(x, &density);
-    return (float)(cdf + clip_f64(x, -40., 40.) * density);
+    float density, cdf = normal_f32(x, &density);
+    return cdf + clip_f32(x, -16.f, 16.f) * density;
 }
 static inline double gelu_slope_f64(double x) {
     double y = clip_f64(x, -40., 40.);
@@ -383,11 +505,14 @@ static inline double gelu_tanh_f64(double x) {
     double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
     return x == -INFINITY ? -0. : x * s;
 }
+static inline float gelu_tanh_slope_f32(float x) {
+    float y = clip_f32(x, -30.f, 30.f), s = sigmoid_f32((float)GELU_U2 * y * (1.f + 0.044715f * y * y));
+    return s + y * s * (1.f - s) * (float)GELU_U2 * (1.f + 3.f * 0.044715f * y * y);
+}
 static inline double gelu_tanh_slope_f64(double x) {
     double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
     return s + y * s * (1. - s) * GELU_U2 * (1. + 3. * 0.044715 * y * y);
 }
-FLOAT_FROM_DOUBLE(gelu_tanh_slope)
 
 /* A first guess good to 2e-3 (Winitzki 2008), then Halley's steps on erf, or on erfc where erf is close to 1 */
 static inline double erfinv_f64(double y) {
@@ -408,11 +533,13 @@ FLOAT_FROM_DOUBLE(erfinv)
 
 #if defined(_MSC_VER)
 static inline double lgamma_f64(double x) { return lgamma(x); }
+static inline float lgamma_f32(float x) { return lgammaf(x); }
 #else
 extern double lgamma_r(double, int *);
+extern float lgammaf_r(float, int *);
 static inline double lgamma_f64(double x) { int sign; return lgamma_r(x, &sign); }
+static inline float lgamma_f32(float x) { int sign; return lgammaf_r(x, &sign); }
 #endif
-FLOAT_FROM_DOUBLE(lgamma)
 
 /* Recurrence up to 10, then the asymptotic series; reflection on the left */
 static inline double digamma_f64(double x) {
@@ -504,6 +631,7 @@ INTEGER_DIVISION(u64, uint64_t, uint64_t)
 #define m_acosh(x) REAL_GENERIC(acosh, x)(x)
 #define m_atanh(x) REAL_GENERIC(atanh, x)(x)
 #define m_sigmoid(x) REAL_GENERIC(sigmoid, x)(x)
+#define m_silu(x) REAL_GENERIC(silu, x)(x)
 #define m_mish(x) REAL_GENERIC(mish, x)(x)
 #define m_erf(x) REAL_GENERIC(erf, x)(x)
 #define m_erfc(x) REAL_GENERIC(erfc, x)(x)

@@ -78,6 +78,7 @@ cdef extern from "scalar_math.h" nogil:
     double m_acosh(double)
     double m_atanh(double)
     double m_sigmoid(double)
+    double m_silu(double)
     double m_mish(double)
     double m_erf(double)
     double m_erfc(double)

@@ -48,27 +48,15 @@ ctypedef fused Measure:
     Magnitude
     Square
 
-cdef extern from *:
-    """
-    #include <math.h>
-    #include <string.h>
-    #include <stdint.h>
-    static inline float pyx_bits_float(uint32_t bits) { float f; memcpy(&f, &bits, 4); return f; }
-    /* The exponent moves by multiplication, which is right for subnormals; infinities and NaN get theirs back. */
-    static inline float pyx_float16_widen(uint16_t h) {
-        uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-        uint32_t bits; float scaled = pyx_bits_float(magnitude) * 5.192296858534828e33f;
-        memcpy(&bits, &scaled, 4);
-        bits |= (magnitude >= 0x0f800000u) ? 0x7f800000u : 0u;
-        return pyx_bits_float(bits | sign);
-    }
-    """
-    float float16_widen "pyx_float16_widen"(uint16_t) noexcept nogil
-    float bits_float "pyx_bits_float"(uint32_t) noexcept nogil
-    double fabs(double) noexcept nogil
-    float fabsf(float) noexcept nogil
-    double hypot(double, double) noexcept nogil
-    float hypotf(float, float) noexcept nogil
+cdef extern from "half.h" nogil:
+    float f16_to_f32(uint16_t)
+    float bf16_to_f32(uint16_t)
+
+cdef extern from "math.h" nogil:
+    double fabs(double)
+    float fabsf(float)
+    double hypot(double, double)
+    float hypotf(float, float)
 
 
 cdef inline bint nonzero(Testable x) noexcept nogil:
@@ -84,7 +72,7 @@ cdef inline void store_measure(Measurable x, float* single, double* double_, Mea
     """One of the two pointers is written: float64 for the 64-bit types, float32 for the rest."""
     cdef float value
     if Measurable is float16 or Measurable is bfloat16:
-        value = float16_widen(x.bits) if Measurable is float16 else bits_float(<uint32_t>x.bits << 16)
+        value = f16_to_f32(x.bits) if Measurable is float16 else bf16_to_f32(x.bits)
         single[0] = value if Measure is Widen else (fabsf(value) if Measure is Magnitude else value * value)
     elif Measurable is float:
         single[0] = fabsf(x) if Measure is Magnitude else x * x

@@ -138,7 +138,7 @@ cdef void activation(int op, real** p, Py_ssize_t n) noexcept nogil:
     if op == SIGMOID:
         for i in range(n): out[i] = m_sigmoid(a[i])
     elif op == SILU:
-        for i in range(n): out[i] = m_select(a[i] == -INFINITY, -0.0, a[i] * m_sigmoid(a[i]))
+        for i in range(n): out[i] = m_silu(a[i])
     elif op == MISH:
         for i in range(n): out[i] = m_mish(a[i])
     elif op == GELU:

@@ -1,0 +1,199 @@
+"""Optimizer steps over lists of arrays, each parameter in one pass over memory, big ones in pieces over the threads."""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cython.parallel cimport prange
+from libc.math cimport pow, sqrt
+from libc.stdlib cimport free, realloc
+
+import numpy as np
+
+from pyx_tensor_cpu.dtypes cimport BF16, C64, C128, F16, F32, F64, code_of
+from pyx_tensor_cpu.optim_table cimport Adam, OptimKernels, OptimTable, SGD
+from pyx_tensor_cpu.parallel cimport threads_for
+
+from pyx_tensor_cpu.level import use_kernels
+
+cnp.import_array()
+
+cdef enum:
+    PIECE = 1 << 15             # elements of one task
+    COST = 8                    # of one element, in additions
+    MOST_ARRAYS = 5             # the parameter, its gradient and up to three of state
+
+cdef OptimTable* table = NULL
+
+
+def bind(module):
+    global table
+    table = <OptimTable*>PyCapsule_GetPointer(module.table, NULL)
+
+
+use_kernels("optim", bind)
+
+
+ctypedef union Settings:
+    SGD sgd
+    Adam adam
+
+cdef struct Task:
+    char* array[MOST_ARRAYS]    # param, grad, then the state; NULL for state that is not kept
+    Py_ssize_t n
+    Settings settings
+    bint first
+
+
+cdef class Batch:
+    """Checks and collects the work of one call, then does it, so that bad input leaves every array as it was."""
+    cdef str name
+    cdef list owners            # of the memory that the tasks point to
+    cdef list results           # (array, contiguous float copy that was computed instead)
+    cdef Task* tasks
+    cdef Py_ssize_t count, capacity, elements
+    cdef int code
+
+    def __cinit__(self, str name):
+        self.name = name
+        self.owners = []
+        self.results = []
+        self.code = -1
+
+    def __dealloc__(self):
+        free(self.tasks)
+
+    cdef int add(self, list arrays, Settings settings, bint first) except -1:
+        """Work on arrays: [param, grad, state or None, ...]."""
+        cdef Task task
+        cdef Py_ssize_t start = 0, size, item
+        cdef int i
+        arrays = self.working(arrays)
+        task.settings = settings
+        task.first = first
+        size = cnp.PyArray_SIZE(arrays[0])
+        item = cnp.PyArray_ITEMSIZE(<cnp.ndarray>arrays[0])
+        self.elements += size
+        while start < size:
+            task.n = min(size - start, <Py_ssize_t>PIECE)
+            for i in range(MOST_ARRAYS):
+                task.array[i] = NULL
+                if i < len(arrays) and arrays[i] is not None:
+                    task.array[i] = cnp.PyArray_BYTES(<cnp.ndarray>arrays[i]) + start * item
+            self.append(task)
+            start += PIECE
+        return 0
+
+    cdef int append(self, Task task) except -1:
+        cdef Task* grown
+        if self.count == self.capacity:
+            grown = <Task*>realloc(self.tasks, (2 * self.capacity + 16) * sizeof(Task))
+            if grown == NULL:
+                raise MemoryError(f"{self.name}(): no memory for the list of {self.count} tasks")
+            self.tasks = grown
+            self.capacity = 2 * self.capacity + 16
+        self.tasks[self.count] = task
+        self.count += 1
+        return 0
+
+    cdef list working(self, list arrays):
+        """The arrays themselves if they are contiguous float32 or float64, else float copies to be written back."""
+        cdef int code = self.check(arrays)
+        cdef bint plain = True
+        for a in arrays:
+            if a is not None and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
+                plain = False
+        if not plain or (code != F32 and code != F64):
+            arrays = [None if a is None else self.copy(a, i != 1) for i, a in enumerate(arrays)]
+        self.owners.append(arrays)
+        return arrays
+
+    cdef int check(self, list arrays) except -1:
+        cdef cnp.ndarray param = arrays[0], a
+        cdef int code = code_of(param), i
+        if code < F16:
+            raise TypeError(f"{self.name}(): expected floating point or complex parameters, got dtype {param.dtype}")
+        if self.code not in (-1, code):
+            raise TypeError(f"{self.name}(): expected parameters of one dtype, got {self.owners[0][0].dtype} and {param.dtype}")
+        self.code = code
+        for i in range(len(arrays)):
+            if arrays[i] is None:
+                continue
+            a = arrays[i]
+            if code_of(a) != code or not cnp.PyArray_SAMESHAPE(a, param):
+                raise ValueError(f"{self.name}(): expected shape {np.shape(param)} and dtype {param.dtype} as the parameter "
+                                 f"has, got {np.shape(a)} and {a.dtype}")
+            if i != 1 and not cnp.PyArray_ISWRITEABLE(a):
+                raise ValueError(f"{self.name}(): an array to be updated is read-only")
+        return code
+
+    cdef cnp.ndarray copy(self, cnp.ndarray a, bint written):
+        """A contiguous copy in float32 or float64; complex numbers are pairs of floats."""
+        copy = np.array(a, np.float32 if self.code in (F16, BF16) else a.dtype, order="C")
+        if written:
+            self.results.append((a, copy))
+        if self.code in (C64, C128):
+            copy = copy.reshape(-1).view(copy.real.dtype)
+        return copy
+
+    cdef int run(self, bint adam) except -1:
+        cdef OptimKernels* k = &table.double_ if self.code in (F64, C128) else &table.single
+        cdef Py_ssize_t i
+        cdef int threads = threads_for(self.elements * COST) if self.count > 1 else 1
+        if threads == 1:
+            for i in range(self.count):
+                run_task(k, &self.tasks[i], adam)
+        else:
+            for i in prange(self.count, nogil=True, num_threads=threads, schedule="static"):
+                run_task(k, &self.tasks[i], adam)
+        for a, copy in self.results:
+            np.copyto(a, copy, casting="same_kind")
+        return 0
+
+
+cdef void run_task(OptimKernels* k, Task* t, bint adam) noexcept nogil:
+    if adam:
+        k.adam(t.array[0], t.array[1], t.array[2], t.array[3], t.array[4], t.n, &t.settings.adam)
+    else:
+        k.sgd(t.array[0], t.array[1], t.array[2], t.n, &t.settings.sgd, t.first)
+
+
+cdef int check_lengths(str name, params, dict lists) except -1:
+    for what, values in lists.items():
+        if values is not None and len(values) != len(params):
+            raise ValueError(f"{name}(): got {len(params)} parameters and {len(values)} {what}")
+    return 0
+
+
+def sgd_step_(params, grads, bufs, double lr, double momentum, double dampening, double weight_decay, bint nesterov,
+              bint maximize, first_flags):
+    """One step of SGD. With momentum, bufs are its buffers, which a first step (first_flags) sets to the gradient."""
+    cdef Batch batch = Batch("sgd_step_")
+    cdef Settings settings
+    cdef Py_ssize_t i
+    check_lengths("sgd_step_", params, dict(grads=grads, bufs=bufs if momentum else None, first_flags=first_flags))
+    settings.sgd = SGD(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+                       maximize=maximize)
+    for i in range(len(params)):
+        batch.add([params[i], grads[i], bufs[i] if momentum else None], settings,
+                  first_flags is not None and first_flags[i])
+    batch.run(False)
+
+
+def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, double lr, double beta1, double beta2,
+               double eps, double weight_decay, bint decoupled, bint amsgrad, bint maximize):
+    """One step of Adam, or of AdamW if decoupled. steps count this step: 1 for a parameter's first."""
+    cdef Batch batch = Batch("adam_step_")
+    cdef Settings settings
+    cdef Py_ssize_t i
+    cdef double step
+    cdef object largest = max_exp_avg_sqs if amsgrad else None
+    if amsgrad and max_exp_avg_sqs is None:
+        raise ValueError("adam_step_(): amsgrad needs max_exp_avg_sqs")
+    check_lengths("adam_step_", params, dict(grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
+                                             max_exp_avg_sqs=largest, steps=steps))
+    for i in range(len(params)):
+        step = steps[i]
+        settings.adam = Adam(
+            beta1=beta1, beta2=beta2, eps=eps, weight_decay=0 if decoupled else weight_decay,
+            decay=1 - lr * weight_decay if decoupled else 1, step_size=lr / (1 - pow(beta1, step)),
+            correction=sqrt(1 - pow(beta2, step)), maximize=maximize)
+        batch.add([params[i], grads[i], exp_avgs[i], exp_avg_sqs[i], None if largest is None else largest[i]], settings, False)
+    batch.run(True)

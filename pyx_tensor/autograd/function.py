@@ -1,0 +1,147 @@
+"""`Function`: an operation with a gradient of the user's own, in both of PyTorch's styles."""
+import functools
+import inspect
+
+from ..core.tensor import TensorBase
+from .grad_mode import is_grad_enabled, no_grad
+from .recorded_call import FunctionCtx, behind_error, call_function
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class Function(FunctionCtx):
+    """An operation whose gradient you write yourself.
+
+    Static style: `forward` and `backward` are static methods that get a context `ctx` to pass tensors in; call the
+    operation with `apply`.
+
+    >>> import pyx_tensor as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         x, = ctx.saved_tensors
+    ...         return 2 * x * grad
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
+
+    `setup_context(ctx, inputs, output)` may take over what forward does with the context; forward then gets the inputs only.
+
+    Early style: `forward(self, *inputs)` and `backward(self, *grads)` are ordinary methods, and an instance is called.
+    Each call works on a context of its own, a copy of the instance; attributes that forward sets are seen on the instance too.
+
+    >>> class Scale(torch.autograd.Function):
+    ...     def __init__(self, factor):
+    ...         self.factor = factor
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    ...     def backward(self, grad):
+    ...         return grad * self.factor
+    >>> Scale(10)(x)
+    tensor(30., grad_fn=<ScaleBackward>)
+
+    backward returns one gradient per argument of forward, None for those that need none (`ctx.needs_input_grad` tells).
+    Under `create_graph=True` a Function that keeps a floating tensor computed in forward from such an input, other than
+    an output, is refused: the second derivative would be wrong.
+    """
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._is_static = isinstance(inspect.getattr_static(cls, "forward"), staticmethod)
+        cls._backward_title = cls.__name__ + "Backward"
+        cls._context_class = type(cls._backward_title, (FunctionCtx,), {})
+
+    @staticmethod
+    def forward(*args):
+        """What the Function computes: `forward(ctx, *args)`, or `forward(*args)` beside `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Keep what backward needs, from forward's arguments and result."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grads):
+        """The gradients of forward's arguments from those of its outputs."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+                                  "backward mode AD.")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        raise NotImplementedError("forward-mode derivatives of a Function aren't available")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Call the operation."""
+        if not cls._is_static:
+            raise RuntimeError(f"{cls.__name__}.forward is not a static method: call an instance, {cls.__name__}()(...), or make it static")
+        ctx = cls._context_class()
+        if cls.setup_context is Function.setup_context:
+            if kwargs:
+                raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+            forward = functools.partial(cls.forward, ctx)
+        else:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+            forward = functools.partial(cls._forward_and_setup, ctx)
+        return call_function(cls._backward_title, forward, cls._backward_of(), ctx, args)
+
+    @classmethod
+    def _forward_and_setup(cls, ctx, *args):
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+
+    @classmethod
+    def _backward_of(cls):
+        if cls.vjp is not Function.vjp:
+            if cls.backward is not Function.backward:
+                raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                                   "of them.")
+            return cls.vjp
+        return cls.backward
+
+    def __call__(self, *args):
+        cls = type(self)
+        if cls._is_static:
+            raise RuntimeError(f"{cls.__name__}.forward is a static method: call {cls.__name__}.apply(...)")
+        ctx = cls.__new__(cls)
+        ctx.__dict__.update(self.__dict__)
+        result = call_function(cls._backward_title, ctx.forward, cls.backward, ctx, args)
+        self.__dict__.update(ctx.__dict__)
+        return result
+
+
+class InplaceFunction(Function):
+    """Early PyTorch's base of Functions that can work in place: `self.inplace` says whether to."""
+
+    def __init__(self, inplace=False):
+        self.inplace = inplace
+
+
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
+def once_differentiable(backward):
+    """Decorates a `backward` that can't itself be differentiated: its result raises an error where that is tried."""
+    @functools.wraps(backward)
+    def unrecorded(ctx, *grads):
+        with no_grad():
+            results = backward(ctx, *grads)
+        inputs = [g for g in grads if isinstance(g, TensorBase) and g.requires_grad]
+        if not is_grad_enabled() or not inputs:
+            return results
+        results = behind_error(_TWICE, inputs, list(results) if isinstance(results, tuple) else [results])
+        return tuple(results)
+
+    unrecorded.once_differentiable = True
+    return unrecorded

@@ -1,0 +1,11 @@
+"""How types are named in messages."""
+from .tensor import TensorBase
+
+
+def typename(obj):
+    """The name of a tensor's type ('torch.FloatTensor'), of a class, or of an object's class, as messages show it."""
+    if isinstance(obj, TensorBase):
+        return obj.type()
+    cls = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(cls, "__module__", None)
+    return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"

@@ -1,0 +1,254 @@
+"""What layers and losses compute: linear maps, softmax, normalisation, look-up of rows, negative log likelihood."""
+from ..core.definitions import op
+from ..core.signature import Dim, Raw, T, Type
+
+
+# --- linear maps --------------------------------------------------------------------------------------------------
+def _rows(B, x):
+    """All leading dims as one."""
+    return x if x.ndim == 2 else B.reshape(x, (-1, x.shape[-1]))
+
+
+def _explain_linear(input, weight, bias):
+    if weight.ndim not in (1, 2):
+        return f"linear(): weight must have 1 or 2 dims, but has shape {list(weight.shape)}"
+    if input.ndim == 0 or input.shape[-1] != weight.shape[-1]:
+        rows = input.numel() // max(input.shape[-1], 1) if input.ndim else 1
+        columns = input.shape[-1] if input.ndim else 1
+        return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {'x'.join(map(str, reversed(weight.shape)))})"
+    if bias is not None and bias.shape[-1:] not in (weight.shape[:1], (1,)):
+        return (f"The expanded size of the tensor ({weight.shape[0]}) must match the existing size ({bias.shape[-1]}) at "
+                f"non-singleton dimension 1.  Target sizes: {[*input.shape[:-1], weight.shape[0]]}.  Tensor sizes: {list(bias.shape)}")
+    return None
+
+
+@op(promote="same", method=False, hidden=True, grad_name="Addmm", explain=_explain_linear, vjp=dict(
+    input=lambda B, g, weight: B.matmul(g, B.conj(weight)) if weight.ndim == 2 else B.mul(B.unsqueeze(g, -1), B.conj(weight)),
+    weight=lambda B, g, input, weight_shape: B.matmul(B.t(_rows(B, g)), _rows(B, B.conj(input))) if len(weight_shape) == 2
+    else B.matmul(B.reshape(g, (-1,)), _rows(B, B.conj(input))),
+    bias=lambda B, g: g))
+def linear(B, input: T, weight: T, bias: T = None):
+    """`input @ weight.T + bias` over the last dim.
+
+    Args:
+        input: (*, in_features). weight: (out_features, in_features), or (in_features) for one output without a dim.
+        bias: (out_features), optional.
+    """
+    message = _explain_linear(input, weight, bias)
+    if message is not None:
+        raise RuntimeError(message)
+    product = B.matmul(input, B.t(weight) if weight.ndim == 2 else weight)
+    return product if bias is None else B.add(product, bias)
+
+
+# --- softmax ------------------------------------------------------------------------------------------------------
+@op(promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.softmax_backward(g, y, dim)))
+def softmax(B, input: T, dim: Dim, dtype: Type = None):
+    """`exp(input)` divided by its sum along a dim, without overflow.
+
+    Args:
+        dim: along which the result sums to 1.
+        dtype: to compute in.
+    """
+    input = input if dtype is None else input.to(dtype)
+    if not input.ndim or not input.numel():
+        return B.ones_like(input)
+    raised = B.exp(B.sub(input, B.amax(input, dim, True)))
+    return B.div(raised, B.sum(raised, dim, True))
+
+
+@op(promote="common", method=False, hidden=True, entry="softmax_backward")
+def softmax_backward(B, g: T, output: T, dim: Dim):
+    """The gradient of softmax's input, from the output and its gradient."""
+    weighted = B.mul(g, output)
+    return B.sub(weighted, B.mul(output, B.sum(weighted, dim, True))) if g.ndim else B.zeros_like(g)
+
+
+@op(promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.log_softmax_backward(g, y, dim)))
+def log_softmax(B, input: T, dim: Dim, dtype: Type = None):
+    """The logarithm of `softmax`, accurate where that is tiny."""
+    input = input if dtype is None else input.to(dtype)
+    if not input.ndim or not input.numel():
+        return B.zeros_like(input)
+    shifted = B.sub(input, B.amax(input, dim, True))
+    return B.sub(shifted, B.log(B.sum(B.exp(shifted), dim, True)))
+
+
+@op(promote="common", method=False, hidden=True, entry="log_softmax_backward")
+def log_softmax_backward(B, g: T, output: T, dim: Dim):
+    """The gradient of log_softmax's input, from the output and its gradient."""
+    return B.sub(g, B.mul(B.exp(output), B.sum(g, dim, True))) if g.ndim else B.zeros_like(g)
+
+
+# --- normalisation ------------------------------------------------------------------------------------------------
+def _last_dims(input, count):
+    return tuple(range(input.ndim - count, input.ndim))
+
+
+def _statistics(B, input, dims, eps):
+    """The mean over dims, and one over the standard deviation."""
+    mean = B.mean(input, dims, True)
+    away = B.sub(input, mean)
+    return mean, B.rsqrt(B.add(B.mean(B.mul(away, away), dims, True), eps))
+
+
+@op(promote="same", method=False, hidden=True, entry="layer_norm", aux=("mean", "rstd"), grad_name="NativeLayerNorm", vjp={
+    ("input", "weight", "bias"): lambda B, g, input, mean, rstd, weight, normalized_ndim, eps, needs:
+        B.layer_norm_backward(g, input, mean, rstd, weight, normalized_ndim, needs, eps)})
+def _layer_norm(B, input: T, normalized_ndim, weight: T = None, bias: T = None, eps=1e-5):
+    """Mean 0 and variance 1 over the last dims, then scale and shift."""
+    mean, rstd = _statistics(B, input, _last_dims(input, normalized_ndim), eps)
+    y = B.mul(B.sub(input, mean), rstd)
+    y = y if weight is None else B.mul(y, weight)
+    return (y if bias is None else B.add(y, bias)), mean, rstd
+
+
+@op(promote=None, method=False, hidden=True, entry="_layer_norm_backward")
+def layer_norm_backward(B, g: T, input: T, mean: Raw, rstd: Raw, weight: T, normalized_ndim, needs, eps):
+    """The gradients of layer_norm's input, weight and bias (None where not needed).
+
+    The body computes the statistics again, for gradients of gradients pass through them.
+    """
+    dims = _last_dims(input, normalized_ndim)
+    lead = tuple(range(input.ndim - normalized_ndim))
+    mean, rstd = _statistics(B, input, dims, eps)
+    normal = B.mul(B.sub(input, mean), rstd)
+    to_input = to_weight = to_bias = None
+    if needs[0]:
+        scaled = g if weight is None else B.mul(g, weight)
+        along = B.add(B.mean(scaled, dims, True), B.mul(normal, B.mean(B.mul(scaled, normal), dims, True)))
+        to_input = B.mul(B.sub(scaled, along), rstd)
+    if needs[1]:
+        product = B.mul(g, normal)
+        to_weight = B.sum(product, lead) if lead else product
+    if needs[2]:
+        to_bias = B.sum(g, lead) if lead else g
+    return to_input, to_weight, to_bias
+
+
+@op(method=False)
+def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, eps=1e-5, cudnn_enable=True):
+    """Mean 0 and variance 1 over the last dims, then scale and shift (Ba et al., 2016).
+
+    Args:
+        input: (*, *normalized_shape).
+        normalized_shape: the sizes of the dims to normalise over.
+        weight, bias: scale and shift of that shape, optional.
+        eps: added to the variance.
+
+    Raises:
+        RuntimeError: the input's last sizes, the weight's or the bias's differ from `normalized_shape`.
+    """
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+                           "normalized_shape = []")
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != shape:
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                               f"{list(parameter.shape)} and normalized_shape = {list(shape)}")
+    if tuple(input.shape[-len(shape):]) != shape:
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
+                           f"input of size{list(input.shape)}")
+    return B._layer_norm(input, len(shape), weight, bias, eps)
+
+
+# --- look-up of rows ----------------------------------------------------------------------------------------------
+@op(method=False, entry="embedding_lookup", vjp=dict(
+    weight=lambda B, g, indices, weight_shape, padding_idx, scale_grad_by_freq:
+        B.embedding_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)))
+def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """The rows of a matrix at indices of any shape.
+
+    Args:
+        weight: (rows, columns). indices: int32 or int64.
+        padding_idx: a row that gets no gradient (-1: none).
+        scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
+
+    Raises:
+        IndexError: an index isn't in [0, rows).
+    """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype.name not in ("int32", "int64"):
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                           f"{indices.type()} instead (while checking arguments for embedding)")
+    flat = B.reshape(indices, (-1,)).long()
+    try:
+        rows = B.index_select(weight, 0, flat)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
+    return B.reshape(rows, (*indices.shape, weight.shape[1]))
+
+
+@op(method=False, hidden=True)
+def embedding_backward(B, g: T, indices: Raw, rows, padding_idx, scale_grad_by_freq):
+    """The gradient of the matrix: the sum of what arrives at each row."""
+    flat, g = B.reshape(indices, (-1,)).long(), B.reshape(g, (-1, g.shape[-1]))
+    if padding_idx >= 0:
+        g = B.masked_fill(g, B.unsqueeze(B.eq(flat, padding_idx), 1), 0)
+    if scale_grad_by_freq:
+        zeros = B.zeros((rows,), dtype=g.dtype, device=g.device)
+        times = B.index_add(zeros, 0, flat, B.ones_like(flat).to(g.dtype))
+        g = B.div(g, B.unsqueeze(B.index_select(times, 0, flat), 1))
+    return B.index_add(B.zeros((rows, g.shape[1]), dtype=g.dtype, device=g.device), 0, flat, g)
+
+
+# --- negative log likelihood --------------------------------------------------------------------------------------
+def _read_classes(B, input, target, ignore_index):
+    """(input as rows, targets as a column with 0 for those ignored, which are ignored)."""
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.type()[6:-6]}")
+    target = B.reshape(target, (-1,)).long()
+    ignored = B.eq(target, ignore_index)
+    target = B.masked_fill(target, ignored, 0)
+    wrong = B.logical_or(B.lt(target, 0), B.ge(target, input.shape[-1]))
+    if bool(B.any(wrong)):
+        raise IndexError(f"Target {int(target[wrong][0])} is out of bounds.")
+    return _rows(B, input), B.unsqueeze(target, 1), ignored
+
+
+def _class_weights(B, input, target, ignored, weight):
+    """The factor of each sample."""
+    if weight is None:
+        return B.logical_not(ignored).to(input.dtype)
+    return B.masked_fill(B.index_select(weight, 0, B.squeeze(target, 1)), ignored, 0)
+
+
+@op(promote="same", method=False, hidden=True, aux=("total_weight",), vjp=dict(
+    input=lambda B, g, input, target, weight, total_weight, reduction, ignore_index:
+        B.nll_loss_backward(g, input, target, weight, total_weight, reduction, ignore_index)))
+def nll_loss(B, input: T, target: Raw, weight: T = None, reduction="mean", ignore_index=-100):
+    """`-weight[target] * input[target]` of log probabilities.
+
+    Args:
+        input: (samples, classes) or (classes). target: (samples) or (), int64.
+        weight: a factor for each class. ignore_index: a target that counts as nothing.
+        reduction: 'mean' is over the weights of the targets.
+
+    Raises:
+        IndexError: a target isn't a class.
+    """
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[-1:]):
+        raise RuntimeError(f"weight tensor should be defined either for all {input.shape[-1]} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight.shape)}")
+    shape = tuple(target.shape)
+    rows, target, ignored = _read_classes(B, input, target, ignore_index)
+    factors = _class_weights(B, rows, target, ignored, weight)
+    loss = B.masked_fill(B.neg(B.mul(B.squeeze(B.gather(rows, 1, target), 1), factors)), ignored, 0)
+    total = B.sum(factors)
+    if reduction == "none":
+        return B.reshape(loss, shape), total
+    loss = B.sum(loss)
+    return (B.div(loss, total) if reduction == "mean" else loss), total
+
+
+@op(promote="common", method=False, hidden=True)
+def nll_loss_backward(B, g: T, input: Raw, target: Raw, weight: Raw, total_weight: Raw, reduction, ignore_index):
+    """The gradient of nll_loss's input: at each target, the sample's factor."""
+    rows, target, ignored = _read_classes(B, input, target, ignore_index)
+    factors = _class_weights(B, rows, target, ignored, weight)
+    g = B.div(g, total_weight) if reduction == "mean" else B.reshape(g, (-1,)) if reduction == "none" else g
+    each = B.neg(B.masked_fill(B.mul(factors, g), ignored, 0))
+    zeros = B.zeros(tuple(rows.shape), dtype=each.dtype, device=each.device)
+    return B.reshape(B.scatter(zeros, 1, target, B.unsqueeze(each, 1)), tuple(input.shape))

@@ -1,0 +1,225 @@
+"""Optimizers and schedules against PyTorch: trajectories, checkpoints, texts."""
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from nn_support import LIBRARIES, array, assert_close, assert_same_error, both
+
+import pyx_tensor as pt
+
+OPTIMIZERS = {
+    "SGD": lambda t, p: t.optim.SGD(p, lr=0.05),
+    "SGD by default": lambda t, p: t.optim.SGD(p),
+    "SGD with momentum": lambda t, p: t.optim.SGD(p, lr=0.02, momentum=0.9, dampening=0.1, weight_decay=0.01),
+    "SGD of Nesterov": lambda t, p: t.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=True),
+    "SGD upwards": lambda t, p: t.optim.SGD(p, lr=0.001, maximize=True, weight_decay=0.1),
+    "SGD with tensor lr": lambda t, p: t.optim.SGD(p, lr=t.tensor(0.05)),
+    "Adam": lambda t, p: t.optim.Adam(p, lr=0.05),
+    "Adam with decay": lambda t, p: t.optim.Adam(p, lr=0.05, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1),
+    "Adam with amsgrad": lambda t, p: t.optim.Adam(p, lr=0.05, amsgrad=True),
+    "Adam upwards": lambda t, p: t.optim.Adam(p, lr=0.01, maximize=True),
+    "AdamW": lambda t, p: t.optim.AdamW(p, lr=0.05, weight_decay=0.1),
+    "AdamW with amsgrad": lambda t, p: t.optim.AdamW(p, lr=0.05, amsgrad=True),
+}
+
+
+def net_and_data(t, dtype="float64"):
+    net = t.nn.Sequential(t.nn.Linear(3, 8), t.nn.Tanh(), t.nn.Linear(8, 2)).to(getattr(t, dtype))
+    return net, t.randn(16, 3).to(getattr(t, dtype)), t.randn(16, 2).to(getattr(t, dtype))
+
+
+def train(t, make, steps=50, dtype="float64"):
+    net, x, y = net_and_data(t, dtype)
+    optimizer = make(t, net.parameters())
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return net, optimizer, losses
+
+
+def assert_same_state(ours, theirs):
+    """Equal state dictionaries, tensors up to rounding."""
+    if isinstance(theirs, dict):
+        assert list(ours) == list(theirs)
+        for key in theirs:
+            assert_same_state(ours[key], theirs[key])
+    elif isinstance(theirs, (list, tuple)):
+        assert len(ours) == len(theirs)
+        for a, b in zip(ours, theirs):
+            assert_same_state(a, b)
+    elif isinstance(theirs, torch.Tensor):
+        assert_close(ours, theirs, rtol=1e-9, atol=1e-12)
+    else:
+        assert type(ours) is type(theirs) and ours == theirs
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_trajectory(name):
+    (net, ours, our_losses), (other, theirs, their_losses) = both(lambda t: train(t, OPTIMIZERS[name]))
+    np.testing.assert_allclose(our_losses, their_losses, rtol=1e-6, atol=1e-9)
+    for p, q in zip(net.parameters(), other.parameters()):
+        assert_close(p, q, rtol=1e-6, atol=1e-9)
+    assert repr(ours) == repr(theirs)
+    assert_same_state(ours.state_dict(), theirs.state_dict())
+
+
+@pytest.mark.parametrize("name", ["SGD with momentum", "AdamW with amsgrad"])
+def test_trajectory_in_single_precision(name):
+    (_, _, ours), (_, _, theirs) = both(lambda t: train(t, OPTIMIZERS[name], 20, "float32"))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SGD with momentum", "Adam", "AdamW with amsgrad"])
+def test_resuming_goes_on_as_without_a_break(name):
+    """From a checkpoint of the library itself, a pickle, a copy, and a checkpoint of PyTorch's."""
+    make = OPTIMIZERS[name]
+
+    def resumed(transfer):
+        pt.manual_seed(0)
+        net, optimizer, _ = train(pt, make, 10)
+        pt.manual_seed(0)
+        fresh, x, y = net_and_data(pt)
+        fresh.load_state_dict(net.state_dict())
+        other = make(pt, fresh.parameters())
+        other.load_state_dict(transfer(optimizer.state_dict()))
+        for _ in range(5):
+            other.zero_grad()
+            ((fresh(x) - y) ** 2).mean().backward()
+            other.step()
+        return fresh
+
+    pt.manual_seed(0)
+    expected, _, _ = train(pt, make, 15)
+    for transfer in (copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state)), _from_torch(make)):
+        for p, q in zip(resumed(transfer).parameters(), expected.parameters()):
+            np.testing.assert_allclose(array(p), array(q), rtol=1e-9)
+
+
+def _from_torch(make):
+    def convert(state):
+        torch.manual_seed(0)
+        theirs = train(torch, make, 10)[1].state_dict()
+        assert list(theirs) == list(state)
+        return _with_our_tensors(theirs)
+
+    return convert
+
+
+def _with_our_tensors(value):
+    if isinstance(value, torch.Tensor):
+        return pt.from_numpy(value.numpy().copy())
+    if isinstance(value, dict):
+        return {key: _with_our_tensors(entry) for key, entry in value.items()}
+    return value
+
+
+def _parameter(t):
+    return t.nn.Parameter(t.ones(3))
+
+
+@pytest.mark.parametrize("call", [
+    lambda t, p: t.optim.SGD(p, 0.1),
+    lambda t, p: t.optim.SGD([], 0.1),
+    lambda t, p: t.optim.SGD([3], 0.1),
+    lambda t, p: t.optim.SGD([p * 2], 0.1),
+    lambda t, p: t.optim.SGD([{"params": {p}}], 0.1),
+    lambda t, p: t.optim.SGD([{"params": [p]}, {"params": [p]}], 0.1),
+    lambda t, p: t.optim.SGD([("a", p), p], 0.1),
+    lambda t, p: t.optim.SGD([p], -1.0),
+    lambda t, p: t.optim.SGD([p], t.ones(2)),
+    lambda t, p: t.optim.SGD([p], 0.1, momentum=-1),
+    lambda t, p: t.optim.SGD([p], 0.1, weight_decay=-1),
+    lambda t, p: t.optim.SGD([p], 0.1, nesterov=True),
+    lambda t, p: t.optim.SGD([p], 0.1, foreach=True, fused=True),
+    lambda t, p: t.optim.SGD([p], 0.1).add_param_group([p]),
+    lambda t, p: t.optim.SGD([p], 0.1).add_param_group({"params": [p]}),
+    lambda t, p: t.optim.SGD([p], 0.1).load_state_dict({"state": {}, "param_groups": []}),
+    lambda t, p: t.optim.SGD([p], 0.1).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+    lambda t, p: t.optim.Adam([p], eps=-1.0),
+    lambda t, p: t.optim.Adam([p], betas=(1.0, 0.5)),
+    lambda t, p: t.optim.Adam([p], betas=(0.5, -0.5)),
+    lambda t, p: t.optim.AdamW([p], weight_decay=-0.5),
+    lambda t, p: t.optim.Adam([p], lr=t.ones(2)),
+    lambda t, p: t.optim.lr_scheduler.StepLR(p, 3),
+    lambda t, p: t.optim.lr_scheduler.LambdaLR(t.optim.SGD([p], 0.1), [len, len]),
+    lambda t, p: t.optim.lr_scheduler.ReduceLROnPlateau(t.optim.SGD([p], 0.1), "middle"),
+    lambda t, p: t.optim.lr_scheduler.ReduceLROnPlateau(t.optim.SGD([p], 0.1), factor=1.0),
+    lambda t, p: t.optim.lr_scheduler.LinearLR(t.optim.SGD([p], 0.1), start_factor=0.0),
+    lambda t, p: t.optim.lr_scheduler.CosineAnnealingWarmRestarts(t.optim.SGD([p], 0.1), 0),
+])
+def test_errors(call):
+    assert_same_error(lambda t: call(t, _parameter(t)))
+
+
+SCHEDULES = {
+    "StepLR": lambda s, o: s.StepLR(o, 3, gamma=0.5),
+    "MultiStepLR": lambda s, o: s.MultiStepLR(o, [2, 5, 5], gamma=0.5),
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 1 / (1 + epoch)),
+    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, [lambda epoch: 0.9, lambda epoch: 0.8]),
+    "ConstantLR": lambda s, o: s.ConstantLR(o, 0.5, 4),
+    "LinearLR": lambda s, o: s.LinearLR(o, 0.5, 0.8, 4),
+    "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.7),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 6, 2.0),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 5, 0.01),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 2, 2, 0.01),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.5, 4), s.ExponentialLR(o, 0.7)]),
+    "SequentialLR": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.5, 1.0, 4), s.StepLR(o, 2)], [4]),
+    "ReduceLROnPlateau": lambda s, o: s.ReduceLROnPlateau(o, patience=1, cooldown=1, min_lr=[0.001, 0.02]),
+    "ReduceLROnPlateau upwards": lambda s, o: s.ReduceLROnPlateau(o, "max", 0.5, 0, 0.1, "abs"),
+}
+METRICS = [3.0, 2.0, 2.0, 2.0, 1.9999, 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def scheduled(t, name, steps=14, resume_at=None):
+    def start():
+        optimizer = t.optim.SGD([{"params": [_parameter(t)]}, {"params": [_parameter(t)], "lr": 0.3}], lr=0.1)
+        return optimizer, SCHEDULES[name](t.optim.lr_scheduler, optimizer)
+
+    optimizer, scheduler = start()
+    rates = []
+    for step in range(steps):
+        if step == resume_at:
+            states = optimizer.state_dict(), scheduler.state_dict()
+            optimizer, scheduler = start()
+            optimizer.load_state_dict(states[0])
+            scheduler.load_state_dict(states[1])
+        optimizer.step()
+        scheduler.step(*([METRICS[step]] if name.startswith("Reduce") else []))
+        assert [group["lr"] for group in optimizer.param_groups] == scheduler.get_last_lr()
+        rates.append(scheduler.get_last_lr())
+    return rates, scheduler
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedule(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (ours, scheduler), (theirs, other) = (scheduled(t, name) for t in LIBRARIES)
+        resumed, _ = scheduled(pt, name, resume_at=7)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    np.testing.assert_allclose(resumed, ours, rtol=1e-12)
+    assert set(other.state_dict()) == set(scheduler.state_dict())
+
+
+def test_schedule_stepped_to_an_epoch():
+    def run(t):
+        rates = []
+        for name in ("StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "LinearLR", "PolynomialLR",
+                     "ConstantLR", "CosineAnnealingWarmRestarts"):
+            optimizer = t.optim.SGD([_parameter(t)], lr=0.1)
+            scheduler = SCHEDULES[name](t.optim.lr_scheduler, optimizer)
+            optimizer.step()
+            scheduler.step(4)
+            rates.append(scheduler.get_last_lr())
+        return rates
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_allclose(*both(run), rtol=1e-12)

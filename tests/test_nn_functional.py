@@ -1,0 +1,169 @@
+"""Layers and losses: known values, invariants and refusals."""
+import math
+
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+import pyx_tensor.nn.functional as F
+from pyx_tensor import nn
+
+
+def values(tensor):
+    return tensor.detach().numpy()
+
+
+@pytest.mark.parametrize("name, inputs, outputs", [
+    ("relu", [-1, 2], [0, 2]),
+    ("relu6", [-1, 2, 8], [0, 2, 6]),
+    ("hardtanh", [-3, 0.5, 3], [-1, 0.5, 1]),
+    ("hardsigmoid", [-4, 0, 4], [0, 0.5, 1]),
+    ("hardswish", [-4, 0, 3], [0, 0, 3]),
+    ("leaky_relu", [-1, 2], [-0.01, 2]),
+    ("elu", [0, 2], [0, 2]),
+    ("softsign", [-1, 3], [-0.5, 0.75]),
+    ("softshrink", [-1, 0.2, 1], [-0.5, 0, 0.5]),
+    ("hardshrink", [-1, 0.2, 1], [-1, 0, 1]),
+    ("softplus", [0, 30], [math.log(2), 30]),
+    ("logsigmoid", [0, 100, -100], [-math.log(2), 0, -100]),
+    ("sigmoid", [0], [0.5]),
+    ("silu", [0], [0]),
+    ("gelu", [0, 1], [0, 0.8413447]),
+    ("mish", [0, 1], [0, 0.8650984]),
+    ("selu", [1], [1.0507010]),
+    ("celu", [-1, 1], [math.exp(-1) - 1, 1]),
+    ("tanhshrink", [1], [1 - math.tanh(1)]),
+])
+def test_activation(name, inputs, outputs):
+    result = getattr(F, name)(torch.tensor(inputs, dtype=torch.float32))
+    np.testing.assert_allclose(values(result), outputs, rtol=1e-6, atol=1e-7)
+
+
+def test_softmax_family_is_consistent():
+    x = torch.randn(4, 5)
+    np.testing.assert_allclose(values(F.softmax(x, 1).sum(1)), np.ones(4), rtol=1e-6)
+    np.testing.assert_allclose(values(F.log_softmax(x, 1).exp()), values(F.softmax(x, 1)), rtol=1e-5)
+    np.testing.assert_allclose(values(F.softmin(x, 1)), values(F.softmax(-x, 1)), rtol=1e-6)
+    assert F.softmax(x, 1, dtype=torch.float64).dtype == torch.float64
+    with pytest.warns(UserWarning, match="Implicit dimension"):
+        F.softmax(x)
+
+
+def test_cross_entropy_is_the_sum_of_its_parts():
+    x, target = torch.randn(6, 4), torch.tensor([0, 1, 2, 3, -100, 1])
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    log_probs = values(F.log_softmax(x, 1)).astype(np.float64)
+    w = values(weight)[[0, 1, 2, 3, 1]]
+    picked = -log_probs[[0, 1, 2, 3, 5], [0, 1, 2, 3, 1]] * w
+    np.testing.assert_allclose(F.cross_entropy(x, target, weight).item(), picked.sum() / w.sum(), rtol=1e-6)
+    np.testing.assert_allclose(F.cross_entropy(x, target, weight, reduction="sum").item(), picked.sum(), rtol=1e-6)
+    one_hot = F.one_hot(torch.tensor([0, 1, 2, 3]), 4).float()
+    np.testing.assert_allclose(F.cross_entropy(x[:4], one_hot).item(), F.cross_entropy(x[:4], target[:4]).item(), rtol=1e-6)
+    smooth = F.cross_entropy(x[:4], target[:4], label_smoothing=0.3).item()
+    soft = F.cross_entropy(x[:4], one_hot * 0.7 + 0.3 / 4).item()
+    np.testing.assert_allclose(smooth, soft, rtol=1e-6)
+    assert math.isnan(F.cross_entropy(x[:1], torch.tensor([-100])).item())
+
+
+def test_binary_losses_agree():
+    x, target = torch.randn(5), torch.rand(5)
+    direct, stable = F.binary_cross_entropy(x.sigmoid(), target), F.binary_cross_entropy_with_logits(x, target)
+    np.testing.assert_allclose(direct.item(), stable.item(), rtol=1e-5)
+    assert F.binary_cross_entropy(torch.tensor([0.0]), torch.tensor([1.0])).item() == 100
+    assert math.isfinite(F.binary_cross_entropy_with_logits(torch.tensor([500.0, -500.0]), torch.tensor([0.0, 1.0])).item())
+
+
+def test_dropout_keeps_the_mean_and_does_nothing_in_evaluation():
+    torch.manual_seed(0)
+    x = torch.ones(10000)
+    dropped = F.dropout(x, 0.25)
+    assert set(values(dropped).round(4)) == {0.0, np.float32(1.3333)} and abs(values(dropped).mean() - 1) < 0.05
+    assert values(F.dropout(x, 0.25, training=False)).tolist() == values(x).tolist()
+    channels = values(F.dropout1d(torch.ones(50, 8, 3), 0.5))
+    assert all(len(set(channel)) == 1 for sample in channels for channel in sample)
+    assert not values(F.dropout(x, 1.0)).any()
+
+
+def test_layer_norm_statistics():
+    y = values(nn.LayerNorm(64)(torch.randn(5, 64) * 7 + 3))
+    np.testing.assert_allclose(y.mean(1), 0, atol=1e-5)
+    np.testing.assert_allclose(y.var(1), 1, rtol=1e-3)
+
+
+def test_batch_norm_tracks_statistics():
+    layer, x = nn.BatchNorm1d(3, momentum=0.5), torch.randn(8, 3)
+    layer(x)
+    np.testing.assert_allclose(values(layer.running_mean), values(x).mean(0) * 0.5, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(values(layer.running_var), 0.5 + values(x).var(0, ddof=1) * 0.5, rtol=1e-4)
+    assert layer.num_batches_tracked.item() == 1
+    layer.eval()
+    expected = (values(x) - values(layer.running_mean)) / np.sqrt(values(layer.running_var) + 1e-5)
+    np.testing.assert_allclose(values(layer(x)), expected, rtol=1e-4, atol=1e-5)
+    layer.reset_running_stats()
+    assert layer.num_batches_tracked.item() == 0
+
+
+def test_embedding():
+    layer = nn.Embedding(5, 3, padding_idx=0)
+    assert not values(layer.weight)[0].any()
+    layer(torch.tensor([[0, 1], [1, 2]])).sum().backward()
+    assert values(layer.weight.grad).tolist() == [[0] * 3, [2] * 3, [1] * 3, [0] * 3, [0] * 3]
+    with pytest.raises(IndexError):
+        layer(torch.tensor([5]))
+    with pytest.raises(NotImplementedError, match="sparse"):
+        nn.Embedding(5, 3, sparse=True)(torch.tensor([1]))
+
+
+def test_deprecated_reduction_arguments():
+    x, y = torch.ones(3), torch.zeros(3)
+    with pytest.warns(UserWarning, match="reduction='sum'"):
+        assert F.mse_loss(x, y, size_average=False).item() == 3
+    with pytest.warns(UserWarning, match="reduction='none'"):
+        assert nn.MSELoss(reduce=False)(x, y).shape == (3,)
+
+
+def test_mismatched_target_warns():
+    with pytest.warns(UserWarning, match="target size"):
+        assert F.mse_loss(torch.ones(2, 3), torch.zeros(3)).item() == 1
+
+
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), nn.NLLLoss()])
+@pytest.mark.parametrize("target, error", [
+    (torch.tensor([0, 4]), IndexError), (torch.tensor([0, -1]), IndexError), (torch.tensor([0]), ValueError),
+    (torch.tensor([0.0, 1.0]), RuntimeError)])
+def test_bad_targets(loss, target, error):
+    with pytest.raises(error):
+        loss(torch.zeros(2, 4), target)
+
+
+def test_initial_values_record_nothing():
+    weight = torch.empty(4, 3, requires_grad=True)
+    for fill in (nn.init.uniform_, nn.init.normal_, nn.init.trunc_normal_, nn.init.xavier_normal_,
+                 nn.init.kaiming_uniform_, nn.init.orthogonal_, nn.init.eye_, nn.init.ones_):
+        assert fill(weight) is weight and weight.is_leaf and weight.grad_fn is None
+    np.testing.assert_allclose(values(nn.init.orthogonal_(weight)).T @ values(weight), np.eye(3), atol=1e-6)
+    torch.manual_seed(0)
+    wide = nn.init.trunc_normal_(torch.empty(2000), 0, 1, 3, 4)
+    assert 3 <= values(wide).min() and values(wide).max() <= 4
+    assert (values(nn.init.sparse_(torch.empty(10, 4), 0.35)) == 0).sum(0).tolist() == [4] * 4
+    with pytest.warns(UserWarning, match="zero-element"):
+        nn.init.kaiming_normal_(torch.empty(0, 3))
+
+
+def test_clipping():
+    p = nn.Parameter(torch.zeros(2))
+    p.grad = torch.tensor([3.0, 4.0])
+    assert nn.utils.clip_grad_norm_(p, 10.0).item() == 5 and values(p.grad).tolist() == [3, 4]
+    nn.utils.clip_grad_norm_([p], 1.0)
+    np.testing.assert_allclose(values(p.grad), [0.6, 0.8], rtol=1e-5)
+    nn.utils.clip_grad_value_([p], 0.7)
+    np.testing.assert_allclose(values(p.grad), [0.6, 0.7], rtol=1e-5)
+    assert nn.utils.clip_grad_norm_([], 1.0).item() == 0
+
+
+def test_vector_of_parameters():
+    layer = nn.Linear(2, 3)
+    vector = nn.utils.parameters_to_vector(layer.parameters())
+    assert vector.shape == (9,)
+    nn.utils.vector_to_parameters(torch.arange(9.0), layer.parameters())
+    assert values(layer.weight).tolist() == [[0, 1], [2, 3], [4, 5]] and values(layer.bias).tolist() == [6, 7, 8]

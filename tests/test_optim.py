@@ -1,0 +1,242 @@
+"""Optimizers and schedules: known values, bookkeeping, hooks."""
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+from pyx_tensor import optim
+
+
+def parameter(*numbers):
+    p = torch.tensor(numbers, dtype=torch.float64).requires_grad_()
+    p.grad = torch.ones_like(p)
+    return p
+
+
+def values(tensor):
+    return tensor.detach().numpy()
+
+
+def test_sgd_by_hand():
+    p = parameter(1.0, 2.0)
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.5, weight_decay=0.1)
+    optimizer.step()
+    np.testing.assert_allclose(values(p), [1 - 0.1 * 1.1, 2 - 0.1 * 1.2])
+    expected = values(p) - 0.1 * (0.5 * np.array([1.1, 1.2]) + 1 + 0.1 * values(p))
+    optimizer.step()
+    np.testing.assert_allclose(values(p), expected)
+
+
+def test_adam_by_hand():
+    p = parameter(1.0)
+    optimizer = optim.Adam([p], lr=0.1, betas=(0.5, 0.75))
+    m = v = 0.0
+    x = 1.0
+    for t, g in enumerate((1.0, -2.0, 0.5), 1):
+        p.grad.fill_(g)
+        optimizer.step()
+        m, v = 0.5 * m + 0.5 * g, 0.75 * v + 0.25 * g * g
+        x -= 0.1 * (m / (1 - 0.5**t)) / ((v / (1 - 0.75**t)) ** 0.5 + 1e-8)
+        np.testing.assert_allclose(p.item(), x, rtol=1e-12)
+    assert optimizer.state[p]["step"].item() == 3
+
+
+def test_adamw_decays_apart_from_the_gradient():
+    p, q = parameter(1.0), parameter(1.0)
+    for x in (p, q):
+        x.grad.zero_()
+    optim.AdamW([p], lr=0.1, weight_decay=0.5).step()
+    optim.Adam([q], lr=0.1, weight_decay=0.5, decoupled_weight_decay=True).step()
+    assert p.item() == q.item() == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, amsgrad=True)])
+def test_parameters_without_gradient_and_of_several_dtypes(make):
+    still, single, double = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), parameter(1.0, 1.0)
+    single.grad = torch.ones(2)
+    optimizer = make([still, single, double])
+    optimizer.step()
+    assert values(still).tolist() == [1, 1] and still not in optimizer.state
+    assert (values(single) < 1).all() and (values(double) < 1).all()
+    assert single.dtype == torch.float32 and optimizer.state[double][next(
+        key for key in optimizer.state[double] if key != "step")].dtype == torch.float64
+    assert single.is_leaf and single.grad_fn is None
+
+
+def test_groups_have_options_of_their_own():
+    p, q = parameter(1.0), parameter(1.0)
+    optimizer = optim.SGD([{"params": [p], "lr": 0.5}, {"params": q}], lr=0.1)
+    optimizer.step()
+    assert (p.item(), q.item()) == (0.5, 0.9)
+    r = parameter(1.0)
+    optimizer.add_param_group({"params": r, "lr": 1.0})
+    optimizer.step()
+    assert r.item() == 0 and len(optimizer.param_groups) == 3
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optimizer.add_param_group({"params": [p]})
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optim.SGD([p, p], lr=0.1)
+
+
+def test_closure_is_run_with_gradients():
+    p = parameter(3.0)
+    optimizer = optim.SGD([p], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with torch.no_grad():
+        assert optimizer.step(closure).item() == 9
+    assert p.item() == pytest.approx(3 - 0.6)
+
+
+def test_zero_grad():
+    p = parameter(1.0)
+    optimizer = optim.SGD([p], lr=0.1)
+    gradient = p.grad
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad is gradient and gradient.item() == 0
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+def test_state_dict_round_trip():
+    p, q = parameter(1.0), parameter(2.0)
+    optimizer = optim.Adam([{"params": [p]}, {"params": [q], "lr": 0.5}])
+    optimizer.step()
+    state = copy.deepcopy(optimizer.state_dict())
+    assert list(state["state"]) == [0, 1] and [g["params"] for g in state["param_groups"]] == [[0], [1]]
+    half = [torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)]
+    other = optim.Adam([{"params": [half[0]]}, {"params": [half[1]]}])
+    other.load_state_dict(state)
+    assert other.param_groups[1]["lr"] == 0.5 and other.param_groups[0]["params"][0] is half[0]
+    entry = other.state[half[1]]
+    assert entry["exp_avg"].dtype == torch.float32 and entry["step"].item() == 1
+    state["param_groups"][0]["lr"] = 99
+    assert other.param_groups[0]["lr"] != 99
+    bare = optim.SGD([p], lr=0.1)
+    bare.load_state_dict({"state": {}, "param_groups": [{"params": [0], "lr": 0.3}]})
+    assert bare.param_groups[0]["lr"] == 0.3
+
+
+def test_pickle_keeps_the_optimizer_working():
+    p = parameter(1.0)
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.9)
+    optimizer.step()
+    for other in (pickle.loads(pickle.dumps(optimizer)), copy.deepcopy(optimizer)):
+        q = other.param_groups[0]["params"][0]
+        assert q is not p and list(other.state) == [q]
+        q.grad = torch.ones_like(q)
+        other.step()
+        assert q.item() == pytest.approx(0.9 - 0.19)
+
+
+def test_step_hooks():
+    from pyx_tensor.optim import optimizer as module
+    p, calls = parameter(1.0), []
+    optimizer = optim.SGD([p], lr=0.1)
+    handles = [optimizer.register_step_pre_hook(lambda o, args, kwargs: calls.append("pre")),
+               optimizer.register_step_post_hook(lambda o, args, kwargs: calls.append("post")),
+               module.register_optimizer_step_pre_hook(lambda o, args, kwargs: calls.append("global pre")),
+               module.register_optimizer_step_post_hook(lambda o, args, kwargs: calls.append("global post"))]
+    optimizer.step()
+    assert calls == ["global pre", "pre", "post", "global post"]
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    assert len(calls) == 4
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((lambda: calls.append("closure"),), {}))
+    optimizer.step()
+    assert calls[4:] == ["closure"]
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: 5)
+    with pytest.raises(RuntimeError, match="must return None or a tuple"):
+        optimizer.step()
+
+
+def test_state_hooks():
+    p = parameter(1.0)
+    optimizer, calls = optim.SGD([p], lr=0.1), []
+    optimizer.register_state_dict_pre_hook(lambda o: calls.append("save"))
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1})
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: calls.append(state.pop("extra")))
+    optimizer.register_load_state_dict_post_hook(lambda o: calls.append("loaded"))
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state)
+    assert calls == ["save", 1, "loaded"] and "extra" in state
+
+
+def test_an_optimizer_of_ones_own():
+    class Signs(optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, dict(lr=lr))
+
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    with torch.no_grad():
+                        p.sub_(p.grad.sign(), alpha=group["lr"])
+
+    p = parameter(1.0)
+    optimizer = Signs([p], 0.25)
+    optimizer.step()
+    assert p.item() == 0.75 and repr(optimizer) == "Signs (\nParameter Group 0\n    lr: 0.25\n)"
+    with pytest.raises(NotImplementedError):
+        optim.Optimizer([p], {}).step()
+
+
+def test_named_parameters():
+    p = parameter(1.0)
+    optimizer = optim.SGD([("weight", p)], lr=0.1)
+    optimizer.step()
+    assert p.item() == 0.9 and optimizer.state_dict()["param_groups"][0]["param_names"] == ["weight"]
+
+
+def test_schedule_sets_rates_and_warns_about_order():
+    optimizer = optim.SGD([parameter(1.0)], lr=1.0)
+    schedule = optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
+    with pytest.warns(UserWarning, match="before `optimizer.step"):
+        schedule.step()
+    optimizer.step()
+    rates = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            schedule.step()
+            rates.append(schedule.get_last_lr()[0])
+    assert rates == [0.5, 0.5, 0.25]
+    with pytest.warns(UserWarning, match="get_last_lr"):
+        schedule.get_lr()
+    with pytest.raises(KeyError, match="initial_lr"):
+        optim.lr_scheduler.StepLR(optim.SGD([parameter(1.0)], lr=1.0), 2, last_epoch=3)
+
+
+def test_schedule_of_a_tensor_rate_keeps_the_tensor():
+    lr = torch.tensor(1.0)
+    optimizer = optim.SGD([parameter(1.0)], lr=lr)
+    schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    optimizer.step()
+    schedule.step()
+    assert optimizer.param_groups[0]["lr"] is lr and lr.item() == 0.5
+
+
+def test_schedule_with_callable_objects_saves_their_state():
+    class Factor:
+        def __init__(self, base):
+            self.base = base
+
+        def __call__(self, epoch):
+            return self.base**epoch
+
+    def make(base):
+        return optim.lr_scheduler.LambdaLR(optim.SGD([parameter(1.0)], lr=1.0), Factor(base))
+
+    state = make(0.5).state_dict()
+    other = make(0.1)
+    other.load_state_dict(state)
+    assert other.lr_lambdas[0].base == 0.5
