@@ -468,6 +468,11 @@ class ArrayModuleBackend(Backend):
             order = xp.flip(a.shape[dim] - 1 - order, axis=dim)
         return xp.take_along_axis(a, order, axis=dim), order
 
+    def topk(self, a, k, dim, largest, sorted):
+        """The first k of `sort`, whether or not their order matters."""
+        first = tuple(slice(k) if d == dim else slice(None) for d in range(len(a.shape)))
+        return tuple(self.copy(part[first]) if first else part for part in self.sort(a, dim, largest, True))
+
     def stable_order(self, a, dim):
         """int64 places that sort `a` along dim, equals in their old order."""
         return self.xp.argsort(a, axis=dim, stable=True)
