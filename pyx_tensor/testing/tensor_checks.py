@@ -140,6 +140,10 @@ def check_devices(subject):
     x = torch.ones(2, 3, device=last)
     for result in (x, x + 1, x.sum(), x.t(), x @ x.t(), x[0], x.exp(), torch.zeros_like(x), x.clone(), x > 0):
         assert result.device == x.device, f"{result.device}, expected {x.device}"
+    assert x[:, 1:].cpu().tolist() == [[1, 1], [1, 1]]
+    leaf = torch.ones(3, requires_grad=True)
+    (leaf.to(last) * torch.arange(3, device=last)).sum().backward()
+    assert leaf.grad.device.type == "cpu" and leaf.grad.tolist() == [0, 1, 2]
     assert "invalid device ordinal" in raises(RuntimeError, lambda: torch.zeros(2, device=torch.device(subject.name, count)))
     strangers = [torch.ones(2, 3, device=torch.device(subject.name, 0))] if count > 1 else []
     if subject.name != "cpu":
