@@ -135,7 +135,7 @@ cdef class SavedValue:
         return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[{type_name(self.dtype)} {list(self.array.shape)}]{source} is at version {self.version.value}; expected version "
                 f"{self.recorded} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
-                "gradient, with torch.autograd.set_detect_anomaly(True).")
+                "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
 
 
 def type_name(DType dtype):
