@@ -480,7 +480,7 @@ cdef cnp.ndarray ternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c, cn
     inputs[0] = <PyObject*>a
     inputs[1] = <PyObject*>b
     inputs[2] = <PyObject*>c
-    return elementwise(op, code_of(b), 3, inputs, out)
+    return elementwise(op, code_of(b if op == WHERE else a), 3, inputs, out)
 
 
 cdef cnp.ndarray quaternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c, cnp.ndarray d, cnp.ndarray out):

@@ -121,12 +121,14 @@ static inline double exp2_f64(double x) {
 static inline float expm1_f32(float x) {
     float t, low, r = exp_reduce_f32(clip_f32(x, -30.f, 89.f), 0.f, &t, &low);
     float s = power_of_two_f32(t - 1.f);
-    return copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    float y = copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    return fabsf(x) < 0x1p-25f ? x : y;         /* a subnormal has no bit to spare for the factor 1/2 */
 }
 static inline double expm1_f64(double x) {
     double t, low, r = exp_reduce_f64(clip_f64(x, -60., 710.), &t, &low);
     double s = power_of_two_f64(t - 1.);
-    return copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    double y = copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    return fabs(x) < 0x1p-54 ? x : y;
 }
 
 /* ---- logarithms: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = f / (2 + f), f = m - 1 ---- */
