@@ -71,9 +71,12 @@ cdef class ViewOp(Op):
 
 def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
-    def call(input, *sizes, **kwargs):
-        if kwargs or not sizes or not is_plain(input):
-            return op(input, *sizes, **kwargs)
+    def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
+        if not sizes:
+            named = size if size is not None else dims if dims is not None else dtype
+            sizes = () if named is None else (named,)
+        if not sizes or not is_plain(input):
+            return op(input, *sizes)
         if len(sizes) == 1 and not isinstance(sizes[0], int):
             sizes = sizes[0]
             if isinstance(sizes, DType):
