@@ -94,8 +94,7 @@ class Program:
             self.random.seed(state)
             if step != self.view:        # views are entered with the family of what they show
                 self.enter(made)
-            strides = [tuple(t.stride()) for t in made] if step == self.view else []      # of results other than views they may differ
-            self.log.append((step.__name__, [self.describe(t) for t in made], strides))
+            self.log.append((step.__name__, [self.describe(t) for t in made]))
         self.log.append(("values", [self.describe(t) for t in self.pool]))
         self.differentiate()
         return self.log
@@ -184,7 +183,7 @@ class Program:
         """`t.name(*args)`. Where its gradient needs what it overwrites, we keep a copy, but PyTorch refuses backward: there
         the same is spelled with a copy."""
         if self.m is torch and name != "add_":
-            return t.copy_(getattr(t.clone(), name[:-1])(*args))
+            return t.copy_(getattr(t.clone(), name[:-1])(*[a.clone() if a is t else a for a in args]))
         return getattr(t, name)(*args)
 
     def set_item(self):
