@@ -62,7 +62,8 @@ class ArrayModuleBackend(Backend):
         name: the device type.
         xp: the module; names of the array-API standard are preferred, NumPy's older ones are found too.
         dtypes: dtype name -> the module's dtype; by default what `xp` has of the usual names.
-        devices: how many devices there are, or a list of the module's device objects (then creation passes `device=`).
+        devices: how many devices there are, or a list of the module's device objects (then creation passes `device=`), of
+            which NumPy can read the first one's arrays.
         strided: arrays have NumPy's `strides`, and `xp.lib.stride_tricks.as_strided` makes views of them.
         views: slices and reshapes share memory. mutable: `array[...] = value` writes in place.
         out: functions of `xp` take `out=`.
@@ -224,6 +225,10 @@ class ArrayModuleBackend(Backend):
     def device_count(self):
         return self._device_count
 
+    def current_device(self):
+        """The first of several devices; a single one carries no index."""
+        return None if self._device_count == 1 else 0
+
     def create(self, function, *args, index=0, **keywords):
         """Call one of the module's functions that make an array, for device `index`."""
         if self.devices is not None:
@@ -238,7 +243,7 @@ class ArrayModuleBackend(Backend):
         return self.create(self.xp.asarray, array, index=index)
 
     def to_numpy(self, array):
-        return np.asarray(array)
+        return np.asarray(array if self.devices is None else array.to_device(self.devices[0]))
 
     def dtype_name(self, array):
         return self._names[array.dtype]
@@ -467,6 +472,11 @@ class ArrayModuleBackend(Backend):
         if descending:      # sorted backwards from behind, so that equals keep their order
             order = xp.flip(a.shape[dim] - 1 - order, axis=dim)
         return xp.take_along_axis(a, order, axis=dim), order
+
+    def topk(self, a, k, dim, largest, sorted):
+        """The first k of `sort`, whether or not their order matters."""
+        first = tuple(slice(k) if d == dim else slice(None) for d in range(len(a.shape)))
+        return tuple(self.copy(part[first]) if first else part for part in self.sort(a, dim, largest, True))
 
     def stable_order(self, a, dim):
         """int64 places that sort `a` along dim, equals in their old order."""

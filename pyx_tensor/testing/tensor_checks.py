@@ -1,11 +1,14 @@
 """Checks of a backend through tensors: what operations, gradients, views and writes give on it. Results are compared with those
 of another backend (the CPU; for the CPU the reference), gradients with differences."""
 import copy
+import io
 import pickle
 import re
 import unittest
 
 import numpy as np
+
+import pyx_tensor as torch
 
 from .comparison import assert_close
 
@@ -47,7 +50,6 @@ def expressions(text):
 
 def namespace(subject, device, dtype="float32"):
     """The names of the expressions, on a device."""
-    import pyx_tensor as torch
     names = {name: torch.tensor(value, dtype=getattr(torch, dtype)).to(device) for name, value in VALUES.items()}
     names.update({name: torch.tensor(value).to(device) for name, value in OTHERS.items()})
     return dict(names, torch=torch)
@@ -55,7 +57,7 @@ def namespace(subject, device, dtype="float32"):
 
 def evaluate(expression, names, device):
     """The value of an expression with new tensors made on `device`; skipped where the front end lacks an operation."""
-    with names["torch"].device(device):
+    with torch.device(device):
         try:
             return eval(expression, dict(names))
         except AttributeError as error:
@@ -76,7 +78,6 @@ def check_gradient(subject, expression):
     check_value(subject, expression)
     subject.require("float64" in subject.backend.dtypes, "gradients are checked in float64")
     names = namespace(subject, subject.name, "float64")
-    torch = names["torch"]
     used = [name for name in VALUES if re.search(rf"\b{name}\b", expression)]
     weights = torch.tensor(np.cos(np.arange(64.0)), dtype=torch.float64).to(subject.name)
 
@@ -122,7 +123,6 @@ def raises(kind, function, *args):
 @check
 def check_moves(subject):
     """Every dtype there and back; `to` the same device is the tensor itself."""
-    import pyx_tensor as torch
     for dtype in subject.dtypes():
         host = torch.tensor([0, 1, 3]).to(getattr(torch, dtype))
         there = host.to(subject.name)
@@ -135,12 +135,15 @@ def check_moves(subject):
 @check
 def check_devices(subject):
     """A tensor says where it is, results stay there, and devices don't mix."""
-    import pyx_tensor as torch
     count = subject.backend.device_count()
     last = torch.device(subject.name, count - 1) if subject.backend.current_device() is not None else torch.device(subject.name)
     x = torch.ones(2, 3, device=last)
     for result in (x, x + 1, x.sum(), x.t(), x @ x.t(), x[0], x.exp(), torch.zeros_like(x), x.clone(), x > 0):
         assert result.device == x.device, f"{result.device}, expected {x.device}"
+    assert x[:, 1:].cpu().tolist() == [[1, 1], [1, 1]]
+    leaf = torch.ones(3, requires_grad=True)
+    (leaf.to(last) * torch.arange(3, device=last)).sum().backward()
+    assert leaf.grad.device.type == "cpu" and leaf.grad.tolist() == [0, 1, 2]
     assert "invalid device ordinal" in raises(RuntimeError, lambda: torch.zeros(2, device=torch.device(subject.name, count)))
     strangers = [torch.ones(2, 3, device=torch.device(subject.name, 0))] if count > 1 else []
     if subject.name != "cpu":
@@ -152,7 +155,6 @@ def check_devices(subject):
 
 @check
 def check_in_place(subject):
-    import pyx_tensor as torch
     x = torch.ones(2, 3).to(subject.name)
     before = x._version
     x += 2
@@ -172,7 +174,6 @@ def check_in_place(subject):
 @check
 def check_views(subject):
     """Where slices share memory, writes show in both; where they don't, writes to views are refused and change nothing."""
-    import pyx_tensor as torch
     x = torch.zeros(2, 3).to(subject.name)
     row = x[1]
     if not (subject.backend.views and subject.backend.mutable):
@@ -192,7 +193,6 @@ def check_views(subject):
 
 @check
 def check_out(subject):
-    import pyx_tensor as torch
     names = namespace(subject, subject.name)
     out = torch.zeros(2, 3).to(subject.name)
     assert torch.add(names["x"], names["y"], out=out) is out
@@ -201,7 +201,6 @@ def check_out(subject):
 
 @check
 def check_second_derivatives(subject):
-    import pyx_tensor as torch
     x = namespace(subject, subject.name)["x"].requires_grad_()
     (first,) = torch.autograd.grad((x * x * x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
@@ -211,7 +210,6 @@ def check_second_derivatives(subject):
 @check
 def check_training(subject):
     """Linear regression by gradient descent finds the coefficients."""
-    import pyx_tensor as torch
     inputs = torch.tensor(np.cos(np.arange(40.0)).reshape(20, 2), dtype=torch.float32).to(subject.name)
     wanted = torch.tensor([[1.5], [-0.5]]).to(subject.name)
     w = torch.zeros(2, 1).to(subject.name).requires_grad_()
@@ -226,7 +224,6 @@ def check_training(subject):
 
 @check
 def check_errors(subject):
-    import pyx_tensor as torch
     x = torch.ones(2, 3).to(subject.name)
     assert "must match the size of tensor b" in raises(RuntimeError, lambda: x + torch.ones(4).to(subject.name))
     raises(RuntimeError, lambda: x @ torch.ones(2, 3).to(subject.name))
@@ -247,8 +244,6 @@ def check_copies(subject):
 
 @check
 def check_save_and_load(subject):
-    import io
-    import pyx_tensor as torch
     subject.require(hasattr(torch, "save"), "not in the front end: save")
     x = namespace(subject, subject.name)["x"]
     file = io.BytesIO()
