@@ -563,9 +563,9 @@ cdef class CopySlices(Node):
     cdef object release(self):
         self.inner.release()
 
-    cdef Node view_node(self):
+    cdef Node view_node(self, TensorBase like):
         """A node for the view just after the write: what the written value's own history is, for second derivatives."""
-        cdef TensorBase view = B.empty_strided(self.shape, self.strides)
+        cdef TensorBase view = B.empty_strided(self.shape, self.strides, dtype=like.dtype, device=like.device)
         view.node = self
         view.nr = 0
         view.requires = True
@@ -584,7 +584,7 @@ cdef class CopySlices(Node):
         for op, args in self.view:
             part = op.replay(part, args)
         if not get_mode() & NO_GRAD:
-            self.inner.stand_in = self.view_node()
+            self.inner.stand_in = self.view_node(result)
         try:
             through = list(self.inner.apply([B.clone(part)]))
         finally:

@@ -163,6 +163,8 @@ class Program:
 
     def write(self):
         t = self.pick()
+        if 0 in t.stride():        # PyTorch fills expanded tensors, and refuses other writes; here all are refused
+            return [t.add_(1)]
         name = self.random.choice(["add_", "add_", "mul_", "mul_", "sub_", "div_", "copy_", "fill_", "zero_", "exp_", "tanh_", "sigmoid_",
                                    "neg_", "clamp_", "pow_", "sqrt_", "reciprocal_"])
         if name in ("add_", "mul_", "sub_", "div_"):
@@ -187,9 +189,11 @@ class Program:
         return getattr(t, name)(*args)
 
     def set_item(self):
-        t = self.pick(1)
+        t = self.pick(1)           # PyTorch's indexed and masked writes to expanded tensors are deprecated; here they are refused
         d = self.dim(t) % t.ndim
         size = t.shape[d]
+        if 0 in t.stride():
+            return []
         index = self.random.choice([self.random.randrange(0, max(size, 1)), self.slice(size), self.integers(max(size, 1), (2,))])
         index = (slice(None),) * d + (index,)
         t[index] = self.operand(t.detach()[index], self.family[id(t)])
@@ -197,7 +201,7 @@ class Program:
 
     def masked_write(self):
         t = self.pick(1)
-        if 0 in t.stride():        # PyTorch's masked writes to expanded tensors are deprecated, and refused here
+        if 0 in t.stride():
             return []
         kind = self.random.choice(["masked_fill_", "setitem", "where", "index_add_", "index_fill_", "masked_scatter"])
         if kind == "masked_fill_":
