@@ -1,6 +1,6 @@
 """Writing to a tensor's memory, and moving it."""
 from ..core.definitions import functions, methods, op
-from ..core.op import prepare_write
+from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase

@@ -3,7 +3,7 @@
 All tensors of a call have one device and one dtype. Nothing is recorded.
 """
 from ..core.definitions import op
-from ..core.op import prepare_write
+from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raws
 

@@ -121,12 +121,14 @@ static inline double exp2_f64(double x) {
 static inline float expm1_f32(float x) {
     float t, low, r = exp_reduce_f32(clip_f32(x, -30.f, 89.f), 0.f, &t, &low);
     float s = power_of_two_f32(t - 1.f);
-    return copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    float y = copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    return fabsf(x) < 0x1p-25f ? x : y;         /* a subnormal has no bit to spare for the factor 1/2 */
 }
 static inline double expm1_f64(double x) {
     double t, low, r = exp_reduce_f64(clip_f64(x, -60., 710.), &t, &low);
     double s = power_of_two_f64(t - 1.);
-    return copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    double y = copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    return fabs(x) < 0x1p-54 ? x : y;
 }
 
 /* ---- logarithms: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = f / (2 + f), f = m - 1 ---- */
@@ -556,22 +558,30 @@ FLOAT_FROM_DOUBLE(digamma)
 
 /* ---- division with rounding down, as Python divides ---- */
 
-#define FLOOR_DIVISION(suffix, real, c_fmod, c_floor, c_copysign) \
-    static inline real remainder_##suffix(real a, real b) { \
+#define FLOOR_DIVISION(prefix, suffix, real, c_fmod, c_floor, c_copysign) \
+    static inline real prefix##fmod_##suffix(real a, real b) { return c_fmod(a, b); } \
+    static inline real prefix##remainder_##suffix(real a, real b) { \
         real r = c_fmod(a, b); \
         return (r != 0) & ((b < 0) != (r < 0)) ? r + b : r; \
     } \
-    static inline real floor_divide_##suffix(real a, real b) { \
+    static inline real prefix##floor_divide_##suffix(real a, real b) { \
         real r = c_fmod(a, b), q = (a - r) / b; \
         q = (r != 0) & ((b < 0) != (r < 0)) ? q - 1 : q; \
         real down = c_floor(q); \
         down = q - down > (real)0.5 ? down + 1 : down; \
         down = q != 0 ? down : c_copysign((real)0, a / b); \
         return b == 0 ? a / b : down; \
-    } \
-    static inline real fmod_##suffix(real a, real b) { return c_fmod(a, b); }
-FLOOR_DIVISION(f32, float, fmodf, floorf, copysignf)
-FLOOR_DIVISION(f64, double, fmod, floor, copysign)
+    }
+/* Where |a / b| < FMOD_LIMIT, the truncated quotient of two floats is right in double, its product with b exact. */
+#define FMOD_LIMIT 0x1p28
+static inline float near_fmod_f32(float a, float b) {
+    double q = trunc((double)a / b);
+    return copysignf(q == 0. ? a : (float)(a - q * b), a);
+}
+FLOOR_DIVISION(, f32, float, near_fmod_f32, floorf, copysignf)
+FLOOR_DIVISION(, f64, double, fmod, floor, copysign)
+FLOOR_DIVISION(far_, f32, float, fmodf, floorf, copysignf)
+FLOOR_DIVISION(far_, f64, double, fmod, floor, copysign)
 
 #define INTEGER_DIVISION(suffix, integer, wide) \
     static inline integer floor_divide_##suffix(integer a, integer b) { \
@@ -646,6 +656,9 @@ INTEGER_DIVISION(u64, uint64_t, uint64_t)
 #define m_floor_divide(x, y) NUMBER_GENERIC(floor_divide, x)(x, y)
 #define m_remainder(x, y) NUMBER_GENERIC(remainder, x)(x, y)
 #define m_fmod(x, y) NUMBER_GENERIC(fmod, x)(x, y)
+#define m_far_fmod(x, y) REAL_GENERIC(far_fmod, x)(x, y)
+#define m_far_remainder(x, y) REAL_GENERIC(far_remainder, x)(x, y)
+#define m_far_floor_divide(x, y) REAL_GENERIC(far_floor_divide, x)(x, y)
 #define m_atan2(x, y) REAL_GENERIC(atan2, x)(x, y)
 #define m_hypot(x, y) REAL_GENERIC(hypot, x)(x, y)
 #define m_nextafter(x, y) REAL_GENERIC(nextafter, x)(x, y)
