@@ -16,6 +16,7 @@ cdef class DType:
         self.category = category
         self.numpy = np.dtype(numpy_dtype)
         self.itemsize = self.numpy.itemsize
+        self.shift = self.itemsize.bit_length() - 1
         self.is_signed = category >= FLOATING or name.startswith("int")
 
     @property

@@ -165,18 +165,16 @@ cdef TensorBase detached(TensorBase t):
 cdef int load_geometry(TensorBase t, Geometry* g) except -1:
     """Shape, strides and offset of a tensor in its storage, in elements."""
     cdef cnp.ndarray array
-    cdef Py_ssize_t itemsize
-    cdef int i
+    cdef int i, shift = t.dtype.shift
     if type(t.array) is cnp.ndarray:
         array = <cnp.ndarray>t.array
-        itemsize = cnp.PyArray_ITEMSIZE(array)
         g.ndim = cnp.PyArray_NDIM(array)
         for i in range(g.ndim):
             g.shape[i] = cnp.PyArray_DIM(array, i)
-            g.strides[i] = cnp.PyArray_STRIDE(array, i) // itemsize
+            g.strides[i] = cnp.PyArray_STRIDE(array, i) >> shift
         g.offset = 0
         if t.storage is not None:
-            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) // itemsize
+            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) >> shift
         return 0
     geometry.load_shape(g, t.array.shape)
     geometry.set_contiguous(g)
@@ -222,7 +220,6 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
     cdef Storage storage = t.storage_()
     cdef TensorBase result
     if type(t.array) is cnp.ndarray:
-        check_bounds(g, storage.nbytes // t.dtype.itemsize)
         result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
     else:
         backend = t.device._backend

@@ -1,11 +1,11 @@
 """Operations whose result shares its input's memory, and reading by integers and slices."""
 from .dtype cimport DType
-from .geometry cimport VIEW, Geometry, apply_view
+from .geometry cimport AS_STRIDED, VIEW, Geometry, apply_view
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
-from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, load_geometry, make_view
+from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, check_bounds, load_geometry, make_view
 from .record import namespace
 
 cdef object B = namespace
@@ -37,6 +37,8 @@ cdef class ViewOp(Op):
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
         load_geometry(t, &g)
         apply_view(self.view_kind, &g, args)
+        if self.view_kind == AS_STRIDED:      # all other views stay inside of their input
+            check_bounds(&g, t.storage_().nbytes >> t.dtype.shift)
         result = make_view(t, &g)
         if result.storage is not None:
             record = ViewRecord.__new__(ViewRecord)
