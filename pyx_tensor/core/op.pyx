@@ -13,13 +13,13 @@ import numpy as np
 from .device cimport Device, as_device, default_device
 from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
 from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
-from .geometry cimport VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
+from .geometry cimport RETYPE, VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived
 from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, Version, ViewRecord
-from .tensor cimport is_dense, load_geometry, make_view, new_tensor, wrap_array
+from .tensor cimport is_dense, load_geometry, make_retyped_view, make_view, new_tensor, wrap_array
 from . import mode as _mode
 from . import registry
 from .record import namespace
@@ -815,9 +815,13 @@ cdef class ViewOp(Op):
         cdef OpNode node
         cdef unsigned int mode = get_mode()
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
-        load_geometry(t, &g)
-        apply_view(self.view_kind, &g, args)
-        result = make_view(t, &g)
+        if self.view_kind == RETYPE:
+            result = make_retyped_view(t, args[0])
+            needed = needed and result.dtype.category >= FLOATING and result.dtype.category != t.dtype.category
+        else:
+            load_geometry(t, &g)
+            apply_view(self.view_kind, &g, args)
+            result = make_view(t, &g)
         if result.storage is not None:
             record = ViewRecord.__new__(ViewRecord)
             record.parent = t.view
