@@ -1,7 +1,7 @@
 """Times PyTorch and NumPy beside pyx_tensor, in one process and in turns, and prints how many times faster it is.
 
-    python asv_benchmarks/ratios.py                  everything, on all cores
-    python asv_benchmarks/ratios.py --threads 1 Small Training
+    python asv_benchmarks/ratios.py                  everything, on one core: kernels are compared, not schedulers
+    python asv_benchmarks/ratios.py --threads 2 Sgemm Training
 
 A time is the least of several repeats; the libraries take turns repeat by repeat, so that a slow moment of the
 machine meets them all.
@@ -9,6 +9,8 @@ machine meets them all.
 import argparse
 import timeit
 
+import pyx_tensor
+import torch
 from benchmarks.families import FAMILIES, LIBRARIES
 
 REPEATS = 9
@@ -56,13 +58,10 @@ def row(label, times):
 def main():
     parser = argparse.ArgumentParser(description="Ratios of PyTorch's and NumPy's time to pyx_tensor's.")
     parser.add_argument("families", nargs="*", help="names of families; all without one")
-    parser.add_argument("--threads", type=int, help="threads for pyx_tensor and PyTorch; their own choice without it")
+    parser.add_argument("--threads", type=int, default=1, help="threads for pyx_tensor and PyTorch; NumPy keeps its own")
     options = parser.parse_args()
-    if options.threads:
-        import pyx_tensor
-        import torch
-        torch.set_num_threads(options.threads)
-        pyx_tensor.set_num_threads(options.threads)
+    for library in (pyx_tensor, torch):
+        library.set_num_threads(options.threads)
     print(f"{'least time':44}{'pyx_tensor':>12}{'PyTorch':>12}{'NumPy':>12}{'PT/ours':>10}{'NP/ours':>10}")
     for family in FAMILIES:
         if not options.families or family.__name__ in options.families:

@@ -17,7 +17,8 @@ except ImportError:      # it comes with the extra `test`
 else:
     NAMES = ("cpu", "reference", STRICT)
     if STRICT not in registry.registered_backends():
-        registry.register_backend(STRICT, ArrayModuleBackend(STRICT, array_api_strict))
+        devices = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "device2")]
+        registry.register_backend(STRICT, ArrayModuleBackend(STRICT, array_api_strict, devices=devices))
 
 test_backend = backend_suite.pytest_cases(*NAMES)
 

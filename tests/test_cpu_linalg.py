@@ -94,6 +94,21 @@ def test_batches_of_systems_broadcast(dtype):
     close(linalg.solve(a, vector)[0], np.linalg.solve(a, vector), dtype)
 
 
+@pytest.mark.filterwarnings("error")
+def test_determinants_beyond_the_range(dtype):
+    a = np.eye(400, dtype=dtype) * dtype.type(10)
+    assert not np.isfinite(linalg.det(a)) and linalg.det(a / dtype.type(100)) == 0
+    close(linalg.slogdet(a)[1], np.asarray(400 * np.log(10), a.real.dtype), dtype)
+
+
+def test_large_systems(dtype):
+    a, b = regular((), 600, dtype), sample((600, 3), dtype, 1)
+    x, info = linalg.solve(a, b)
+    succeeded(info, ())
+    close(a @ x, b, dtype)
+
+
+@pytest.mark.filterwarnings("error")
 def test_singular_matrices_are_reported(dtype):
     a = regular((3,), 4, dtype)
     a[1] = 0

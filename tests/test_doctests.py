@@ -40,7 +40,7 @@ EXAMPLES = documented()
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_docstring(name):
     text, names = EXAMPLES[name]
-    test = doctest.DocTestParser().get_doctest(text, {**names, "torch": torch}, name, None, 0)
+    test = doctest.DocTestParser().get_doctest(text, {**names, "torch": torch, "nn": torch.nn}, name, None, 0)
     report = []
     doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).run(test, out=report.append)
     assert not report, "".join(report)

@@ -3,21 +3,20 @@
 OpenBLAS takes float and complex matrices that are large enough to repay its call; small ones, integers and machines
 without OpenBLAS take the kernels of ``kernels/matmul.pxi``. Row-major C = A B is given to OpenBLAS as C^T = B^T A^T.
 """
-cimport cython
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
 from libc.string cimport memcpy, memset
 
-import ml_dtypes
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.dtypes cimport C64, F32, F64, code_of
 from pyx_tensor_cpu.matmul_kernels cimport MatmulKernels
 from pyx_tensor_cpu.memory cimport new_array
-from pyx_tensor_cpu.parallel cimport thread_limit, threads_for
+from pyx_tensor_cpu.parallel cimport threads_for
 
+from pyx_tensor_cpu.copying import cast
 from pyx_tensor_cpu.level import use_kernels
 
 cnp.import_array()
@@ -27,6 +26,7 @@ cdef enum:
     KEEP_GIL_BELOW = 100_000     # multiplications that take less than the hand-over of the GIL is worth
 
 cdef MatmulKernels* kernels = NULL
+cdef object FLOAT32 = np.dtype(np.float32)
 
 
 def _bind(module):
@@ -189,8 +189,6 @@ cdef inline i64 share(i64 size, i64 parts) noexcept nogil:
 cdef void multiply_blocks(const Product* p) noexcept nogil:
     cdef i64 m = p.a.rows, n = p.b.columns, i, rows, columns
     cdef int threads = threads_for(cost(p.code, m, n, p.a.columns)), down = 1, candidate
-    if p.use_blas:
-        openblas.use_threads(1)
     if threads == 1:
         multiply_block(p, 0, m, 0, n)
         return
@@ -205,6 +203,8 @@ cdef void multiply_blocks(const Product* p) noexcept nogil:
 
 
 cdef int run(Product* p) except -1:
+    if p.use_blas:
+        openblas.use_threads(1)
     if p.a.rows * p.b.columns * p.a.columns < KEEP_GIL_BELOW:
         multiply_block(p, 0, p.a.rows, 0, p.b.columns)
     else:
@@ -281,7 +281,7 @@ def _mismatch(str op, *arrays):
 
 def _in_float32(op, dtype, arrays, *arguments):
     """The result for half precision: computed in float32, rounded once."""
-    return op(*[None if a is None else a.astype(np.float32) for a in arrays], *arguments).astype(dtype)
+    return cast(op(*[None if a is None else cast(a, FLOAT32) for a in arrays], *arguments), dtype)
 
 
 cdef inline bint has_kernel(int code) noexcept:

@@ -249,17 +249,17 @@ def as_strided(ndarray base not None, shape, strides, Py_ssize_t offset):
     cdef char *high
     cdef char *data = <char*>cnp.PyArray_DATA(base)
     cdef int d = 0, ndim = len(shape)
-    cdef bint nothing = False
+    cdef bint nothing = False, outside = offset < 0, beyond = False
     if ndim > MAX_DIMS or len(strides) != ndim:
         raise ValueError(f"as_strided: shape {tuple(shape)} and strides {tuple(strides)} must have one length of at most {MAX_DIMS}")
     reach(base, &low, &high)
     for size, step in zip(shape, strides):
-        if size < 0 or step < 0 or size > 1 and step and size - 1 > (high - low) // itemsize // step:
-            raise out_of_bounds(shape, strides, offset, (high - low) // itemsize)
+        outside = outside or size < 0 or step < 0
+        beyond = beyond or size > 1 and step > 0 and size - 1 > (high - low) // itemsize // step
         sizes[d], steps[d] = size, step * itemsize
         nothing = nothing or size == 0
         last += (size - 1) * step if size > 1 else 0
         d += 1
-    if offset < 0 or not nothing and (last < offset or data + (last + 1) * itemsize > high):
+    if outside or not nothing and (beyond or data + (last + 1) * itemsize > high):
         raise out_of_bounds(shape, strides, offset, (high - low) // itemsize)
     return view(base, ndim, sizes, steps, data + (0 if nothing else offset * itemsize))

@@ -24,6 +24,7 @@ cnp.import_array()
 cdef enum:
     BLOCK = 1024
     SHORT_ROW = 64                  # shorter rows are gathered several to a block
+    TILE = 32                       # TILE * TILE is a block
     RELEASE_GIL = 1 << 16           # work from which other Python threads may run meanwhile
 
 cdef Loop[NOPS * NCODES] table
@@ -309,15 +310,43 @@ cdef void classify(Plan* plan, Operand* operand) noexcept:
         step *= plan.shape[d]
 
 
-cdef void run(Plan* plan, Py_ssize_t cost):
-    """Run a plan whose shape, operands, loop and op are set."""
+cdef bint crosswise(Plan* plan) noexcept:
+    """Whether an operand runs through memory along the second last dimension: a row of it touches a cache line per element."""
+    cdef int k, last = plan.ndim - 1
+    if last == 0 or plan.shape[last] < 2 * TILE or plan.shape[last - 1] < TILE:
+        return False
+    for k in range(1, plan.operands):
+        if 0 < abs(plan.operand[k].strides[last - 1]) < abs(plan.operand[k].strides[last]):
+            return True
+    return False
+
+
+cdef void run_tiles(Plan* plan, Py_ssize_t cost):
+    """Go through the last two dimensions in strips TILE wide, so that the cache lines that a row touches serve the next rows."""
+    cdef Plan rest = plan[0]
+    cdef int k, last = plan.ndim - 1
+    cdef Py_ssize_t strips = plan.shape[last] // TILE
+    plan.ndim += 1
+    plan.shape[last + 1] = TILE
+    plan.shape[last] = plan.shape[last - 1]
+    plan.shape[last - 1] = strips
+    for k in range(plan.operands):
+        plan.operand[k].strides[last + 1] = rest.operand[k].strides[last]
+        plan.operand[k].strides[last] = rest.operand[k].strides[last - 1]
+        plan.operand[k].strides[last - 1] = rest.operand[k].strides[last] * TILE
+        rest.operand[k].data += strips * TILE * rest.operand[k].strides[last]
+    run_arranged(plan, cost)
+    rest.shape[last] -= strips * TILE
+    run_arranged(&rest, cost)
+
+
+cdef void run_arranged(Plan* plan, Py_ssize_t cost):
     cdef int d, k, threads
     plan.size = 1
     for d in range(plan.ndim):
         plan.size *= plan.shape[d]
     if plan.size == 0:
         return
-    arrange(plan)
     for k in range(plan.operands):
         classify(plan, &plan.operand[k])
     if plan.size * cost < RELEASE_GIL:
@@ -329,6 +358,19 @@ cdef void run(Plan* plan, Py_ssize_t cost):
             execute(plan, 0, plan.size)
         else:
             execute_parallel(plan, threads)
+
+
+cdef void run(Plan* plan, Py_ssize_t cost):
+    """Run a plan whose shape, operands, loop and op are set."""
+    cdef int d
+    for d in range(plan.ndim):
+        if plan.shape[d] == 0:
+            return
+    arrange(plan)
+    if crosswise(plan) and plan.ndim < MAX_DIMS:
+        run_tiles(plan, cost)
+    else:
+        run_arranged(plan, cost)
 
 
 cdef object shape_of(cnp.ndarray a):
@@ -480,7 +522,7 @@ cdef cnp.ndarray ternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c, cn
     inputs[0] = <PyObject*>a
     inputs[1] = <PyObject*>b
     inputs[2] = <PyObject*>c
-    return elementwise(op, code_of(b), 3, inputs, out)
+    return elementwise(op, code_of(b if op == WHERE else a), 3, inputs, out)
 
 
 cdef cnp.ndarray quaternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c, cnp.ndarray d, cnp.ndarray out):

@@ -3,7 +3,7 @@
 
 Entries take arrays (..., m, n) of float32, float64, complex64 or complex128. Where a factorisation can fail, the last
 result is ``info`` (int32, one per matrix): 0 for success, LAPACK's number otherwise; nothing is raised for it.
-Batches run over the threads, or one matrix after the other with OpenBLAS's threads inside where there are few.
+Batches run over the threads; where there are few, one matrix after the other, large ones with OpenBLAS's threads.
 
 LAPACK's matrices are column-major, so it reads a row-major matrix as its transpose. Where the answer follows from that
 of the transpose (inverse, determinant, SVD, symmetric problems) nothing is transposed in memory.
@@ -24,6 +24,10 @@ from pyx_tensor_cpu.parallel cimport thread_limit, threads_for
 from pyx_tensor_cpu.openblas import PACKAGE
 
 cnp.import_array()
+
+# LAPACK calls OpenBLAS in many small steps: with threads inside, solving systems of 256 equations took 17 times as
+# long as without, and only inverses and Cholesky factors of 512 rows gained.
+cdef i64 LARGE = 512 ** 3
 
 cdef struct Job:
     # What a step needs to treat matrix i of a batch: sizes, options, and memory with its bytes per matrix.
@@ -46,11 +50,11 @@ ctypedef void (*step_t)(const Job* job, i64 i) noexcept nogil
 # ---- batches ------------------------------------------------------------------------------------------------------
 
 cdef int for_each(step_t step, const Job* job, i64 count) except -1:
-    cdef i64 i
+    cdef i64 i, work = job.m * job.n * min(job.m, job.n)
     cdef int threads
     with nogil:
-        threads = threads_for(count * job.m * job.n * min(job.m, job.n)) if count >= 2 * thread_limit() else 1
-        openblas.use_threads(1 if threads > 1 else thread_limit())
+        threads = threads_for(count * work) if count >= 2 * thread_limit() else 1
+        openblas.use_threads(thread_limit() if threads == 1 and work >= LARGE else 1)
         for i in prange(count, num_threads=threads, schedule="static"):
             step(job, i)
     return 0
@@ -238,7 +242,7 @@ def slogdet(cnp.ndarray a):
     """(sign, log of the determinant's absolute value); sign is complex for complex matrices, 0 for singular ones."""
     diagonal, odd = _lu_diagonal("slogdet", a)
     size = np.abs(diagonal)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # log(0), and 0/0 where the sign is 0 anyway
         signs = np.where(size == 0, diagonal, diagonal / size)
         return np.asarray(signs.prod(-1) * odd), np.asarray(np.log(size).sum(-1))
 
@@ -246,7 +250,8 @@ def slogdet(cnp.ndarray a):
 def det(cnp.ndarray a):
     """Determinant."""
     diagonal, odd = _lu_diagonal("det", a)
-    return np.asarray(diagonal.prod(-1) * odd)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return np.asarray(diagonal.prod(-1) * odd)
 
 
 def _lu_diagonal(str op, cnp.ndarray a):
@@ -540,7 +545,7 @@ def _join_parts(real, imag, v, with_vectors):
     w = np.empty(real.shape, dtype)
     w.real, w.imag = real, imag
     joined = v.astype(dtype)
-    if with_vectors:
+    if with_vectors and imag.any():
         first, second = imag > 0, imag < 0
         joined.imag[first] = np.roll(v, -1, -2)[first]
         joined.real[second] = np.roll(v, 1, -2)[second]

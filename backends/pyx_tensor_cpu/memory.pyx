@@ -154,15 +154,18 @@ cdef cnp.ndarray new_array(int ndim, const Py_ssize_t* shape, cnp.dtype dtype):
 
 
 cdef cnp.ndarray new_strided(int ndim, const Py_ssize_t* shape, const Py_ssize_t* order_strides, cnp.dtype dtype):
-    """An uninitialised dense array whose axes lie in memory in the order of `order_strides`, ties in C order."""
+    """An uninitialised dense array whose axes lie in memory in the order of `order_strides`.
+
+    Axes of size 1 and of stride 0 (broadcast) have no order of their own; they and ties stay in C order."""
     cdef size_t size = byte_count(ndim, shape, cnp.PyDataType_ELSIZE(dtype))
     cdef Py_ssize_t strides[MAX_DIMS]
     cdef int axes[MAX_DIMS]
     cdef Py_ssize_t step = cnp.PyDataType_ELSIZE(dtype)
     cdef int i, j
-    for i in range(ndim):       # insertion sort, outermost first; stable, and size-1 axes stay where they are
+    for i in range(ndim):       # insertion sort, outermost first
         j = i
-        while j > 0 and shape[i] != 1 and shape[axes[j - 1]] != 1 and abs(order_strides[axes[j - 1]]) < abs(order_strides[i]):
+        while (j > 0 and shape[i] != 1 and shape[axes[j - 1]] != 1 and order_strides[axes[j - 1]]
+               and abs(order_strides[axes[j - 1]]) < abs(order_strides[i])):
             axes[j] = axes[j - 1]
             j -= 1
         axes[j] = i

@@ -17,8 +17,5 @@ class ReferenceBackend(ArrayModuleBackend):
             "reference", np, dtypes={**module_dtypes(np), "bfloat16": np.dtype(ml_dtypes.bfloat16)}, devices=4,
             strided=True, views=True, mutable=True, out=True)
 
-    def current_device(self):
-        return 0
-
 
 backend = ReferenceBackend

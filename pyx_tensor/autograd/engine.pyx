@@ -9,7 +9,7 @@ from libc.stdlib cimport free, realloc
 
 cimport numpy as cnp
 
-from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node
+from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge
 from ..core.mode cimport ANOMALY, NO_GRAD, get_mode
 from ..core.tensor cimport TensorBase
 from ..core import mode as _mode
@@ -19,6 +19,16 @@ cdef object B = namespace
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object)
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    static __declspec(thread) PyObject* pyx_current_run = NULL;
+    #else
+    static __thread PyObject* pyx_current_run = NULL;
+    #endif
+    """
+    PyObject* pyx_current_run         # the innermost backward pass of this thread, borrowed
 
 
 # --- the heap of nodes that are ready -----------------------------------------------------------------------------
@@ -135,11 +145,14 @@ cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -
 # --- one run ------------------------------------------------------------------------------------------------------
 cdef class Run:
     """One backward pass."""
+    cdef object __weakref__
     cdef Heap heap
     cdef dict buffers                 # Node -> gradients of its outputs so far
     cdef dict captures                # Node -> {output number: positions in `captured`}
     cdef list captured
     cdef set needed                   # nodes on the way to what is captured; None: all
+    cdef list roots                   # edges that the pass started from
+    cdef set reachable                # nodes that the roots lead to, once somebody asked
     cdef bint keep, create_graph
 
     def __init__(self, bint keep, bint create_graph):
@@ -167,6 +180,19 @@ cdef class Run:
             buffer[nr] = grad if held is None else B.add(held, grad)
         return 0
 
+    @property
+    def is_partial(self):
+        """True where only the gradients of some inputs are asked for."""
+        return self.captures is not None
+
+    def visits(self, Node node not None):
+        """Is, or was, the node run by this pass?"""
+        if self.needed is not None:
+            return node in self.needed
+        if self.reachable is None:
+            self.reachable = all_reachable([(<Edge>edge).node for edge in self.roots])
+        return node in self.reachable
+
     cdef int execute(self) except -1:
         cdef Node node
         cdef list grads
@@ -175,6 +201,13 @@ cdef class Run:
             grads = <list>self.buffers.pop(node)
             self.visit(node, grads)
         return 0
+
+    cdef bint leads_on(self, Node node) except -1:
+        """Does the node lead to anything else that is asked for?"""
+        for edge in node.edges:
+            if edge is not None and (<Edge>edge).node in self.needed:
+                return True
+        return False
 
     cdef int visit(self, Node node, list grads) except -1:
         cdef Edge edge
@@ -186,6 +219,8 @@ cdef class Run:
             for nr, places in self.captures[node].items():
                 for i in places:
                     self.captured[i] = grads[nr]
+            if not self.leads_on(node):
+                return 0
         if type(node) is AccumulateGrad:
             if self.captures is None:
                 if node.post_hooks:
@@ -209,7 +244,7 @@ cdef class Run:
             results = run_output_hooks(node, results, grads)
         if not self.keep:
             node.release()
-        if get_mode() & ANOMALY:
+        if get_mode() & ANOMALY and nan_check:
             check_nan(node, results)
         for i in range(len(results)):
             edge = <Edge>node.edges[i]
@@ -267,6 +302,14 @@ cdef list run_output_hooks(Node node, list results, list grads):
     return results
 
 
+nan_check = True       # does anomaly mode look for nan? Set by anomaly_mode.py
+
+
+def set_nan_check(value):
+    global nan_check
+    nan_check = bool(value)
+
+
 cdef int check_nan(Node node, list results) except -1:
     for i, grad in enumerate(results):
         if grad is not None and bool(B.any(B.isnan(grad))):
@@ -282,6 +325,29 @@ cdef int explain(Node node, object error) except -1:
     if node.trace is not None:
         warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n" + "".join(node.trace))
     return 0
+
+
+cdef set all_reachable(list roots):
+    cdef set found = set(roots)
+    cdef list stack = list(found)
+    while stack:
+        for edge in (<Node>stack.pop()).edges:
+            if edge is not None and (<Edge>edge).node not in found:
+                found.add((<Edge>edge).node)
+                stack.append((<Edge>edge).node)
+    return found
+
+
+def current_run():
+    """The innermost backward pass that this thread is in, None outside of any."""
+    return <object>pyx_current_run if pyx_current_run != NULL else None
+
+
+cdef Edge edge_to(object item):
+    """The edge to what produced a tensor, or to a place in the graph given as (node, output_nr)."""
+    if isinstance(item, TensorBase):
+        return gradient_edge(item)
+    return make_edge(item.node, item.output_nr, None, None, None)
 
 
 cdef set reaching(list roots, set targets):
@@ -317,16 +383,19 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
     """
     cdef Run run = Run(keep_graph, create_graph)
     cdef Edge edge
-    cdef list roots = [gradient_edge(t) for t in tensors]
+    cdef list roots = [edge_to(t) for t in tensors]
+    cdef PyObject* outer = pyx_current_run
     cdef unsigned int before
     if inputs is not None:
         run.captures = {}
         run.captured = [None] * len(inputs)
         for i, t in enumerate(inputs):
-            edge = gradient_edge(t)
+            edge = edge_to(t)
             run.captures.setdefault(edge.node, {}).setdefault(edge.nr, []).append(i)
         run.needed = reaching([(<Edge>e).node for e in roots], set(run.captures))
+    run.roots = roots
     before = _mode.swap_bits(NO_GRAD, 0 if create_graph else NO_GRAD)
+    set_current_run(<PyObject*>run)
     try:
         for edge, grad in zip(roots, grads):
             run.send(edge.node, edge.nr, grad)
@@ -339,7 +408,13 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
             return None
         return run.captured
     finally:
+        set_current_run(outer)
         _mode.swap_bits(NO_GRAD, before)
+
+
+cdef void set_current_run(PyObject* run) noexcept:
+    global pyx_current_run
+    pyx_current_run = run
 
 
 def backward_from_scalar(TensorBase t not None):

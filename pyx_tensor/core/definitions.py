@@ -14,7 +14,9 @@ by its name. A vjp's parameters say what is kept for it: see docs/architecture.m
 """
 from collections import namedtuple
 
-from . import op as _op
+from . import functions as _shapes
+from .op import Op
+from .viewop import ViewOp, sizes_function
 from .geometry import VIEW_KINDS
 from .record import namespace
 from .signature import Signature, Sizes, T
@@ -51,12 +53,12 @@ def _returns(name, fields):
 def _call_shape(signature):
     """The compiled parser for the commonest signatures, else the general one."""
     if signature.params == ("input",) and signature.kinds[0] == T:
-        return _op.unary_function
+        return _shapes.unary_function
     if signature.params == ("input", "other") and signature.kinds == (T, T):
-        return _op.binary_function
+        return _shapes.binary_function
     if signature.params[:3] == ("input", "dim", "keepdim") and signature.params[3:] in ((), ("dtype",)) and signature.defaults[1] is None:
-        return _op.reduction_function
-    return _op.general_function
+        return _shapes.reduction_function
+    return _shapes.general_function
 
 
 def _named(function, name, doc):
@@ -77,7 +79,7 @@ def _publish(operation, function, *, method, inplace, hidden, public):
     forms = [("", _named(function, public[0] if public else name, doc))]
     function.op = operation
     if inplace:
-        written = _op.in_place_function(operation)
+        written = _shapes.in_place_function(operation)
         forms.append(("_", _named(written, forms[0][1].__name__ + "_", f"In-place form of `{forms[0][1].__name__}`.\n\n{doc or ''}")))
     for suffix, form in forms:
         setattr(namespace, name + suffix, form)
@@ -97,7 +99,7 @@ def _define(function, *, primitive, vjp=None, promote=None, result="same", retur
     if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
         entry = signature.name
     entry = entry or None
-    operation = _op.Op(
+    operation = Op(
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
@@ -132,9 +134,9 @@ def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None)
     """An operation that gives a view; `kind` names its rule in core/geometry.pyx."""
     def decorate(function):
         signature = Signature(function)
-        operation = _op.ViewOp(signature, entry=None, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
+        operation = ViewOp(signature, entry=None, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
                                   returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name), alpha=False, explain=None)
         operation.set_kind(VIEW_KINDS[kind])
-        shape = _op.sizes_function if signature.kinds == (T, Sizes) else _op.general_function
+        shape = sizes_function if signature.kinds == (T, Sizes) else _shapes.general_function
         return _publish(operation, shape(operation), method=True, inplace=inplace, hidden=hidden, public=public)
     return decorate

@@ -1,6 +1,7 @@
 """Shapes, strides and what each view operation makes of them, by PyTorch's rules and free of any array."""
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
+    Py_ssize_t PyNumber_AsSsize_t(object value, void* overflow) except? -1
 
 
 cdef Py_ssize_t numel(const Geometry* g) noexcept nogil:
@@ -128,11 +129,9 @@ cdef int slice_bounds(Geometry* g, int dim, Py_ssize_t start, Py_ssize_t stop, P
     return 0
 
 
-cdef Py_ssize_t slice_index(object value, Py_ssize_t missing) except? -1:
+cdef inline Py_ssize_t slice_index(object value, Py_ssize_t missing) except? -1:
     """A bound of a slice, clipped to Py_ssize_t."""
-    if value is None:
-        return missing
-    return min(max(value.__index__(), -PY_SSIZE_T_MAX), PY_SSIZE_T_MAX)
+    return missing if value is None else PyNumber_AsSsize_t(value, NULL)
 
 
 cdef int slice_(Geometry* g, int dim, object start, object stop, object step) except -1:

@@ -38,6 +38,11 @@ def swap_bits(unsigned int mask, unsigned int bits):
     return old & mask
 
 
+def has_bits(unsigned int mask):
+    """True where any of the bits under `mask` is set."""
+    return bool(pyx_mode_word & mask)
+
+
 # The masks by name, for Python code that enters and leaves a mode.
 MASKS = dict(no_grad=NO_GRAD, inference=INFERENCE, autocast=AUTOCAST, anomaly=ANOMALY, intercept=INTERCEPT,
              saved_hooks=SAVED_HOOKS, track_derived=TRACK_DERIVED)

@@ -58,9 +58,4 @@ cdef class Op(Slot):
     cdef int normalise(self, list args) except -1
     cdef list kernel_args(self, list args, DType compute, Device device)
 
-cdef class ViewOp(Op):
-    cdef int view_kind
-    cdef object view(self, TensorBase t, tuple args, int origin)
-
-cdef bint is_plain(object x) noexcept
-cdef object as_array(object value, DType dtype, Device device)
+cdef object intercepted(Op op, list args)

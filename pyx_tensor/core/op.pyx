@@ -8,33 +8,21 @@ calls is the backend's method of its name, or else the definition's body, which 
 import warnings
 
 cimport numpy as cnp
-import numpy as np
 
-from .device cimport Device, as_device, default_device
-from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType, Promotion
-from .dtype cimport bool_ as bool_dtype, default_float, from_numpy_dtype, int64
-from .geometry cimport RETYPE, VIEW, Geometry, apply_view, load_shape, set_contiguous, shape_tuple, wrap_dim
 from . cimport tensor as T
+from .device cimport Device, as_device, default_device
+from .dtype cimport FLOATING, DType, Promotion, default_float, int64
+from .geometry cimport wrap_dim
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
-from .record cimport DIM, DIMS, RAW, RAWS, SIZES, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived
-from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, Version, ViewRecord
-from .tensor cimport is_dense, load_geometry, make_retyped_view, make_view, new_tensor, wrap_array
+from .operands cimport (all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
+                        is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
+from .record cimport DIM, DIMS, RAW, RAWS, TENSOR, TENSORS, TYPE
+from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
+from .tensor cimport TensorBase, Version, wrap_array
 from . import mode as _mode
-from . import registry
 from .record import namespace
 
 cnp.import_array()
-
-cdef extern from *:
-    """
-    #include "numpy/arrayobject.h"
-    static int pyx_set_scalar(PyArrayObject* array, PyObject* value) {
-        return PyArray_SETITEM(array, (char*)PyArray_DATA(array), value);
-    }
-    """
-    int pyx_set_scalar(cnp.ndarray array, object value) except -1
-    object PyArray_EMPTY_0 "PyArray_EMPTY" (int ndim, cnp.npy_intp* dims, int type_num, int fortran)
 
 cdef object B = namespace
 cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
@@ -46,126 +34,11 @@ def set_interceptor(function):
     _intercept = function
 
 
-cdef bint is_plain(object x) noexcept:
-    """The fast test: exactly a Tensor or a Parameter."""
-    return type(x) is T.tensor_class or type(x) is T.parameter_class
+cdef object intercepted(Op op, list args):
+    """The result of an operand's class or a profiler that takes over, or NotImplemented."""
+    return _intercept(op, args)
 
 
-cdef bint all_plain(list args):
-    """No operand is of a subclass that might want to take over."""
-    for item in args:
-        if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
-            return False
-        if type(item) is list or type(item) is tuple:
-            for inner in item:
-                if isinstance(inner, TensorBase) and not is_plain(inner):
-                    return False
-    return True
-
-
-# --- operands -----------------------------------------------------------------------------------------------------
-cdef bint is_scalar(object x):
-    return isinstance(x, (int, float, complex, np.generic))
-
-
-cdef object ONE = 1      # a Python int: 64 bits don't fit a C one
-
-
-cdef object wrapped_scalar(object value, DType dtype):
-    """A Python scalar as PyTorch stores it in a tensor of `dtype`: integers wrap, floats lose their fraction."""
-    cdef object modulus
-    if dtype.category == INTEGRAL:
-        if isinstance(value, float):
-            value = int(value)
-        if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
-            raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        modulus = ONE << (8 * dtype.itemsize)
-        value = value % modulus
-        if dtype.is_signed and value >> (8 * dtype.itemsize - 1):
-            value -= modulus
-    elif dtype.category == FLOATING and isinstance(value, int):
-        try:
-            value = float(value)
-        except OverflowError:
-            value = float("inf") if value > 0 else float("-inf")
-    return value
-
-
-cdef object as_array(object value, DType dtype, Device device):
-    """A 0-dim array on the device that holds a Python scalar."""
-    cdef object array
-    if device._backend.array_type is cnp.ndarray and (<cnp.dtype>dtype.numpy).type_num < 64:
-        array = cnp.PyArray_EMPTY(0, NULL, (<cnp.dtype>dtype.numpy).type_num, 0)
-        if type(value) is not float or dtype.category < FLOATING:
-            value = wrapped_scalar(value, dtype)
-        pyx_set_scalar(<cnp.ndarray>array, value)
-        return array
-    value = wrapped_scalar(value, dtype)
-    if device.index is None:
-        return device._backend.full((), value, device._backend.dtypes[dtype.name])
-    return device._backend.full((), value, device._backend.dtypes[dtype.name], device.ordinal)
-
-
-cdef object cast_array(TensorBase t, DType dtype):
-    return t.device._backend.cast(t.array, t.device._backend.dtypes[dtype.name])
-
-
-cdef object shapes_message(str op, list args):
-    """PyTorch's message where shapes don't broadcast, or None where they do."""
-    shapes = [(<TensorBase>a).shape_() for a in args if isinstance(a, TensorBase)]
-    if len(shapes) < 2:
-        return None
-    a = shapes[0]
-    for b in shapes[1:]:
-        n = max(len(a), len(b))
-        left, right = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
-        for i in range(n - 1, -1, -1):
-            if left[i] != right[i] and left[i] != 1 and right[i] != 1:
-                return (f"The size of tensor a ({left[i]}) must match the size of tensor b ({right[i]}) at non-singleton "
-                        f"dimension {i}")
-        a = tuple([max(l, r) if l and r else 0 for l, r in zip(left, right)])
-    return None
-
-
-cdef str different_devices(Device a, Device b):
-    return f"Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!"
-
-
-cdef bint broadcasts_to(tuple shape, tuple target):
-    cdef Py_ssize_t i, lead = len(target) - len(shape)
-    if lead < 0:
-        return False
-    for i in range(len(shape)):
-        if shape[i] != 1 and shape[i] != target[lead + i]:
-            return False
-    return True
-
-
-cdef bint same_memory(TensorBase a, TensorBase b) except -1:
-    """The same elements in the same order."""
-    cdef cnp.ndarray x, y
-    cdef int i
-    if a is b or a.array is b.array:
-        return True
-    if type(a.array) is not cnp.ndarray or type(b.array) is not cnp.ndarray:
-        return False
-    x, y = a.array, b.array
-    if cnp.PyArray_DATA(x) != cnp.PyArray_DATA(y) or cnp.PyArray_NDIM(x) != cnp.PyArray_NDIM(y) or a.dtype is not b.dtype:
-        return False
-    for i in range(cnp.PyArray_NDIM(x)):
-        if cnp.PyArray_DIM(x, i) != cnp.PyArray_DIM(y, i) or cnp.PyArray_STRIDE(x, i) != cnp.PyArray_STRIDE(y, i):
-            return False
-    return True
-
-
-cdef bint may_overlap(TensorBase a, TensorBase b):
-    """Could a write to a change b? (By the extents of their memory; True when in doubt.)"""
-    if type(a.array) is cnp.ndarray and type(b.array) is cnp.ndarray:
-        return np.may_share_memory(a.array, b.array)
-    return a.array is b.array or (a.storage is not None and a.storage is b.storage)
-
-
-# --- operations ---------------------------------------------------------------------------------------------------
 cdef class Op(Slot):
     """An operation of the table."""
 
@@ -317,7 +190,7 @@ cdef class Op(Slot):
         if isinstance(error, TypeError):
             for arg in args:
                 if isinstance(arg, TensorBase):
-                    return NotImplementedError(f"\"{self.name}\" not implemented for '{T_name((<TensorBase>arg).dtype)}': {error}")
+                    return NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title((<TensorBase>arg).dtype)}': {error}")
         return RuntimeError(f"{self.name}: {error}") if type(error) is ValueError else error
 
     # -- the general path
@@ -342,7 +215,7 @@ cdef class Op(Slot):
         cdef bint record
         cdef Device device
         if mode & INTERCEPT or not all_plain(args):
-            result = _intercept(self, args)
+            result = intercepted(self, args)
             if result is not NotImplemented:
                 return result
         device = self.common_device(args)
@@ -495,7 +368,7 @@ cdef class Op(Slot):
             if self.promote == SUM:
                 return int64
             raise RuntimeError(f"{self.name}(): could not infer output dtype. Input dtype must be either a floating point or complex "
-                               f"dtype. Got: {T_name(dtype)}")
+                               f"dtype. Got: {dtype_title(dtype)}")
         return dtype
 
     cdef DType check_same(self, list args):
@@ -593,7 +466,7 @@ cdef class Op(Slot):
         version.value += 1
         if record:
             if self.gradient.saves_output:
-                node.output = T_save_output(target, node)
+                node.output = saved_result(target)
             connect_written(target, node)
         if mode & TRACK_DERIVED:
             mark_derived(target, args, record)
@@ -644,8 +517,8 @@ cdef class Op(Slot):
         return full and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array) if type(target.array) is cnp.ndarray else full
 
     cdef int check_result(self, TensorBase target, TensorBase result) except -1:
-        if result.dtype.category > target.dtype.category and not (result.dtype.category == INTEGRAL and target.dtype.category == BOOL and False):
-            raise RuntimeError(f"result type {T_name(result.dtype)} can't be cast to the desired output type {T_name(target.dtype)}")
+        if result.dtype.category > target.dtype.category:
+            raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(target.dtype)}")
         if result.shape_() != target.shape_():
             raise RuntimeError(f"output with shape {list(target.shape_())} doesn't match the broadcast shape {list(result.shape_())}")
         return 0
@@ -696,7 +569,7 @@ cdef class Op(Slot):
 
 cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
     if result.dtype.category > out.dtype.category:
-        raise RuntimeError(f"result type {T_name(result.dtype)} can't be cast to the desired output type {T_name(out.dtype)}")
+        raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(out.dtype)}")
     if result.device is not out.device:
         raise RuntimeError(different_devices(result.device, out.device))
     if result.shape_() != out.shape_():
@@ -710,258 +583,14 @@ cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
     return 0
 
 
-cdef int write_array(TensorBase target, TensorBase result) except -1:
-    """Values of result into the memory of target, which has its shape."""
-    backend = target.device._backend
-    if type(target.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array):
-        raise RuntimeError(f"{target.dtype} tensor of shape {list(target.shape_())} stands on read-only memory and can't be written in place")
-    if backend.mutable:
-        backend.copy_(target.array, result.array)
-        return 0
-    if target.view is not None or (target.storage is not None and len(target.storage.tensors) > 1):
-        raise RuntimeError(f"backend {target.device.type!r} can't write in place to a tensor that shares its memory with others")
-    target.point_at(result.array if result.dtype is target.dtype else cast_array(result, target.dtype), None)
-    return 0
-
-
-cdef int check_no_overlap(TensorBase t) except -1:
-    if type(t.array) is cnp.ndarray and not is_dense(t.array) and t._overlaps_itself():
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                           "Please clone() the tensor before performing the operation.")
-    return 0
-
-
-def prepare_write(TensorBase t not None):
-    """The checks before any write to t's memory outside of an operation; then count the write."""
-    if not get_mode() & (NO_GRAD | INFERENCE):
-        check_writable(t, False)
-    check_no_overlap(t)
-    if type(t.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array):
-        raise RuntimeError(f"{t.dtype} tensor of shape {list(t.shape_())} stands on read-only memory and can't be written in place")
-    t._bump_version()
-
-
-cdef object T_save_output(TensorBase t, OpNode node):
-    """The value just written to t, as the output 0 of the node that wrote it."""
-    cdef bint requires = t.requires
-    cdef int nr = t.nr
-    t.requires = True
-    t.nr = 0
+cdef object saved_result(TensorBase written):
+    """The value just written, as output 0 of the node that wrote it."""
+    cdef bint requires = written.requires
+    cdef int nr = written.nr
+    written.requires = True
+    written.nr = 0
     try:
-        return save_output(t)
+        return save(written, True)
     finally:
-        t.requires = requires
-        t.nr = nr
-
-
-cdef object save_output(TensorBase t):
-    from .record import save_tensor
-    return save_tensor(t, True)
-
-
-cdef str T_name(DType dtype):
-    from .record import type_name
-    return type_name(dtype)[6:-6]
-
-
-cdef int first_ndim(list args) except -1:
-    for item in args:
-        if isinstance(item, TensorBase):
-            return (<TensorBase>item).ndim_()
-        if type(item) in (list, tuple) and item and isinstance(item[0], TensorBase):
-            return (<TensorBase>item[0]).ndim_()
-    return 0
-
-
-cdef tuple all_dims(object dims, int ndim):
-    """None, an int or a sequence of ints as sorted, non-negative, unique dims."""
-    cdef list wrapped
-    if dims is None:
-        return tuple(range(ndim))
-    if not isinstance(dims, (list, tuple)):
-        return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
-    if not dims:
-        return tuple(range(ndim))
-    wrapped = [wrap_dim(d, ndim) for d in dims]
-    wrapped.sort()
-    for i in range(len(wrapped) - 1):
-        if wrapped[i] == wrapped[i + 1]:
-            raise RuntimeError(f"dim {wrapped[i]} appears multiple times in the list of dims")
-    return tuple(wrapped) if ndim else ()
-
-
-# --- views --------------------------------------------------------------------------------------------------------
-cdef class ViewOp(Op):
-    """An operation whose result shares its input's memory; what it does to shape and strides stands in geometry.pyx."""
-
-    def set_kind(self, int kind):
-        self.view_kind = kind
-
-    cdef object run(self, list args):
-        if get_mode() & INTERCEPT or not all_plain(args):
-            result = _intercept(self, args)
-            if result is not NotImplemented:
-                return result
-        if not isinstance(args[0], TensorBase):
-            raise TypeError(f"{self.name}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
-        if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):
-            return B._view_dtype(args[0], args[1][0])
-        return self.view(<TensorBase>args[0], tuple(args[1:]), PLAIN_VIEW)
-
-    cdef object view(self, TensorBase t, tuple args, int origin):
-        cdef Geometry g
-        cdef TensorBase result
-        cdef ViewRecord record
-        cdef OpNode node
-        cdef unsigned int mode = get_mode()
-        cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
-        if self.view_kind == RETYPE:
-            result = make_retyped_view(t, args[0])
-            needed = needed and result.dtype.category >= FLOATING and result.dtype.category != t.dtype.category
-        else:
-            load_geometry(t, &g)
-            apply_view(self.view_kind, &g, args)
-            result = make_view(t, &g)
-        if result.storage is not None:
-            record = ViewRecord.__new__(ViewRecord)
-            record.parent = t.view
-            record.base = t if t.view is None else t.view.base
-            record.op = self
-            record.args = args
-            record.origin = <T.Origin>(MADE_IN_NO_GRAD if mode & NO_GRAD and not origin else origin)
-            if t.view is not None and t.view.origin and not record.origin:
-                record.origin = t.view.origin
-            record.recorded = result.version.value
-            result.view = record
-        if needed:
-            node = self.gradient.prepare([t, *args], None)
-            result.node = node
-            result.requires = True
-        if mode & TRACK_DERIVED:
-            mark_derived(result, [t], needed)
-        return result
-
-    def replay(self, TensorBase t not None, tuple args):
-        """The same view of another tensor of the same shape."""
-        return self.view(t, args, PLAIN_VIEW)
-
-    def one_of_many(self, TensorBase t not None, tuple args):
-        """A view that is one of several results of one call: it refuses writes that would need recording."""
-        return self.view(t, args, MULTI_OUTPUT)
-
-    cdef object call1(self, object a):
-        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) else self.run([a])
-
-
-# --- the functions that users call --------------------------------------------------------------------------------
-def unary_function(Op op not None):
-    def call(input, *, out=None):
-        return op.call1(input) if out is None else op.run_out([input], out)
-    return call
-
-
-def binary_function(Op op not None):
-    if op.takes_alpha:
-        return scaling_function(op)
-
-    def call(input, other, *, out=None):
-        if out is not None:
-            return op.run_out([input, other], out)
-        result = op.call2(input, other)
-        return op.run([input, other]) if result is NotImplemented else result      # raises, with the argument's name
-    return call
-
-
-def scaling_function(Op op):
-    """A binary function with `alpha`, which scales the second operand."""
-    def call(input, other, *, alpha=None, out=None):
-        if alpha is not None:
-            other = scaled(input, other, alpha)
-        if out is not None:
-            return op.run_out([input, other], out)
-        result = op.call2(input, other)
-        return op.run([input, other]) if result is NotImplemented else result
-    return call
-
-
-cdef object scaled(object input, object other, object alpha):
-    """alpha * other, refused where that would make integers floats."""
-    if type(alpha) is int and alpha == 1:
-        return other
-    if isinstance(alpha, float) and not any([isinstance(x, TensorBase) and (<TensorBase>x).dtype.category >= FLOATING or isinstance(x, float)
-                                             for x in (input, other)]):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
-
-
-def reduction_function(Op op not None):
-    """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one."""
-    cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
-    def call(input, dim=None, keepdim=False, *, dtype=None, out=None, **names):
-        cdef list args
-        if out is None and dtype is None and takes_dims and not names and is_plain(input) and not get_mode() & ~NO_GRAD:
-            result = op.reduce(<TensorBase>input, dim, keepdim)
-            if result is not None:
-                return result
-        if names or (dtype is not None and not typed):
-            if dtype is not None:
-                names["dtype"] = dtype
-            names.setdefault("dim", dim) if "axis" not in names else None
-            names.setdefault("keepdim", keepdim) if "keepdims" not in names else None
-            args = op.signature.bind((input,), names)
-        else:
-            args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
-        return op.run(args) if out is None else op.run_out(args, out)
-    return call
-
-
-def sizes_function(ViewOp op not None):
-    """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
-    def call(input, *sizes, **kwargs):
-        if kwargs or not sizes or not is_plain(input):
-            return op(input, *sizes, **kwargs)
-        if len(sizes) == 1 and not isinstance(sizes[0], int):
-            sizes = sizes[0]
-            if isinstance(sizes, DType):
-                return op(input, sizes)
-        return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
-    return call
-
-
-def general_function(Op op not None):
-    def call(*args, **kwargs):
-        return op(*args, **kwargs)
-    return call
-
-
-def in_place_function(Op op not None):
-    def call(*args, **kwargs):
-        return op.in_place(*args, **kwargs)
-    return call
-
-
-def getitem_function(ViewOp select not None, ViewOp index not None, general):
-    """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
-    def getitem(x, key):
-        if not is_plain(x):
-            return general(x, key)
-        if type(key) is int:
-            return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
-        if type(key) is slice:
-            return index.view(<TensorBase>x, ((key,),), PLAIN_VIEW)
-        if type(key) is tuple and is_basic(<tuple>key):
-            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
-        return general(x, key)
-    return getitem
-
-
-cdef bint is_basic(tuple key):
-    cdef bint ellipsis_seen = False
-    for item in key:
-        if item is Ellipsis:
-            if ellipsis_seen:
-                return False
-            ellipsis_seen = True
-        elif not (type(item) is int or type(item) is slice or item is None):
-            return False
-    return True
+        written.requires = requires
+        written.nr = nr

@@ -1,7 +1,8 @@
 """The operations, one definition each. Importing this package fills the table, the methods and the operators."""
-from ..core import definitions, op, tensor
+from ..core import definitions, tensor
 from ..core.frontend import Tensor
-from ..core.record import namespace
+from ..core.record import namespace  # noqa: F401 (every operation by its name)
+from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
     activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, random, reduce, scan, scatter,
     search, select, shape, sorting, statistics, views)
@@ -15,7 +16,7 @@ def _attach():
     for name, (getter, setter) in definitions.properties.items():
         setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
     table = definitions.operations
-    getitem = op.getitem_function(table["select"], table["_index_basic"], indexing.getitem)
+    getitem = getitem_function(table["select"], table["_index_basic"], indexing.getitem)
     tensor.fill_operators(table, getitem, indexing.setitem)
 
 

@@ -278,3 +278,8 @@ def chain_matmul(*matrices, out=None):
     matrices = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     result = matrices[0] if len(matrices) == 1 else namespace.multi_dot(matrices)
     return result if out is None else out.copy_(result)
+
+
+@primitive(promote="float_only", nograd=True, hidden=True, entry="qr", returns=("Q", "R"))
+def linalg_qr(B, input: T, mode="reduced"):
+    """Q with orthonormal columns and the upper triangular R whose product is the matrix; min(n, m) columns and rows."""

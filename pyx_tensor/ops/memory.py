@@ -2,7 +2,7 @@
 import math
 
 from ..core.definitions import functions, methods, op
-from ..core.op import prepare_write
+from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
@@ -22,8 +22,6 @@ def copy_(self, src, non_blocking=False):
     """
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
-    if src is self:
-        return self
     return B._assign_(self, B._to(src, self.dtype, self.device, False))
 
 

@@ -505,7 +505,7 @@ def _where(B, condition: Raw, input: T, other: T):
 
 
 @op()
-def where(B, condition: Raw, input: T = None, other: T = None):
+def where(B, condition: Raw, input=None, other=None):
     """`input` where `condition` holds, else `other`; with the condition alone, its non-zero positions.
 
     Args:

@@ -256,6 +256,18 @@ def check_sort(subject):
 
 
 @check
+def check_topk(subject):
+    for dtype in subject.dtypes((*INTEGERS, *FLOATS)):
+        values = values_of(dtype, (2, 13))      # all different, so that the order is certain
+        for largest in (True, False):
+            order = np.argsort(values.astype(np.float64), axis=1)
+            order = (order[:, ::-1] if largest else order)[:, :4]
+            found, places = subject.call("topk", subject.array(values), 4, 1, largest, True)
+            subject.check(found, np.take_along_axis(values, order, 1), dtype=dtype, what=f"topk of {dtype}")
+            subject.check(places, order, dtype="int64", what=f"places of topk of {dtype}")
+
+
+@check
 def check_joining(subject):
     for dtype in subject.dtypes():
         parts = [values_of(dtype, (2, n)) for n in (3, 0, 1)]

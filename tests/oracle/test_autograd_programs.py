@@ -27,6 +27,7 @@ class Program:
         self.errors = {}       # the exceptions by step, to show
         self.leaves = []
         self.pool = []
+        self.family = {}       # id of a tensor -> number of the memory it may share
 
     # -- data
     def data(self, shape, low=0.5, high=1.5):
@@ -49,15 +50,24 @@ class Program:
     def dim(self, t):
         return self.random.randrange(-t.ndim, t.ndim)
 
-    def operand(self, shape):
-        """A number, new data, or a tensor of the pool whose shape broadcasts to `shape`."""
+    def operand(self, target, family):
+        """A number, new data, or a tensor of the pool whose shape broadcasts to that of `target`."""
+        shape = tuple(target.shape)
         fitting = [t for t in self.pool if broadcasts(tuple(t.shape), shape)]
         kind = self.random.random()
         if kind < 0.3:
             return self.random.choice([2, 0.5, 1.25])
         if kind < 0.5 or not fitting:
             return self.data(self.random.choice([shape, shape[-1:], ()]))
-        return self.random.choice(fitting)
+        chosen = self.random.choice(fitting)
+        crosses = chosen is not target and self.family[id(chosen)] == family     # overlapping writes have tests of their own
+        return chosen.clone() if crosses else chosen
+
+    def enter(self, tensors, family=None):
+        for t in tensors:
+            if all(t is not old for old in self.pool):
+                self.family[id(t)] = len(self.pool) if family is None else family
+                self.pool.append(t)
 
     def slice(self, size):
         start = self.random.randrange(0, size) if size else 0
@@ -68,7 +78,7 @@ class Program:
         for shape in ((4, 3), (3,), (2, 2, 3)):
             leaf = self.data(shape).requires_grad_()
             self.leaves.append(leaf)
-            self.pool += [leaf, leaf * 1.5] if self.random.random() < 0.7 else [leaf, self.data(shape)]
+            self.enter([leaf, leaf * 1.5] if self.random.random() < 0.7 else [leaf, self.data(shape)])
         steps = [self.view, self.view, self.view, self.write, self.write, self.set_item, self.read, self.read, self.index_read,
                  self.write_unrecorded, self.masked_write]
         for _ in range(self.n_steps):
@@ -82,17 +92,15 @@ class Program:
                 self.log.append((step.__name__, type(error).__name__))
                 continue
             self.random.seed(state)
-            new = made if made is not None else ()
-            for t in new:
-                if all(t is not old for old in self.pool):
-                    self.pool.append(t)
-            self.log.append((step.__name__, [self.describe(t) for t in new]))
+            if step != self.view:        # views are entered with the family of what they show
+                self.enter(made)
+            self.log.append((step.__name__, [self.describe(t) for t in made]))
         self.log.append(("values", [self.describe(t) for t in self.pool]))
         self.differentiate()
         return self.log
 
     def describe(self, t):
-        return t.detach().numpy().copy(), tuple(t.stride()), t.requires_grad, self.history(t)
+        return t.detach().numpy().copy(), t.requires_grad, self.history(t)
 
     def history(self, t):
         """Has the tensor a recorded source? Views that lost theirs say so by an error."""
@@ -103,6 +111,11 @@ class Program:
 
     def view(self):
         t = self.pick(1)
+        made = self.view_of(t)
+        self.enter(made, self.family[id(t)])
+        return made
+
+    def view_of(self, t):
         d = self.dim(t)
         size = t.shape[d]
         kind = self.random.choice(["select", "slice", "narrow", "transpose", "permute", "expand", "view", "reshape", "diagonal", "unbind",
@@ -127,7 +140,7 @@ class Program:
         if kind == "reshape":
             return [t.reshape(-1, 1)]
         if kind == "diagonal":
-            return [self.pick(2).diagonal(self.random.choice([0, 1, -1]), 0, 1)]
+            return [t.diagonal(self.random.choice([0, 1, -1]), 0, 1)]
         if kind == "unbind":
             return [self.random.choice(t.unbind(d))]
         if kind == "split":
@@ -150,38 +163,51 @@ class Program:
 
     def write(self):
         t = self.pick()
+        if 0 in t.stride():        # PyTorch fills expanded tensors, and refuses other writes; here all are refused
+            return [t.add_(1)]
         name = self.random.choice(["add_", "add_", "mul_", "mul_", "sub_", "div_", "copy_", "fill_", "zero_", "exp_", "tanh_", "sigmoid_",
                                    "neg_", "clamp_", "pow_", "sqrt_", "reciprocal_"])
         if name in ("add_", "mul_", "sub_", "div_"):
-            return [getattr(t, name)(self.operand(tuple(t.shape)))]
+            return [self.in_place(t, name, self.operand(t, self.family[id(t)]))]
         if name == "copy_":
-            source = self.operand(tuple(t.shape))
+            source = self.operand(t, self.family[id(t)])
             return [t.copy_(source if hasattr(source, "ndim") else self.data(()))]
         if name == "fill_":
             scalars = [s for s in self.pool if s.ndim == 0]
             return [t.fill_(self.random.choice([1.5, *scalars[:1]]))]
         if name == "clamp_":
-            return [t.clamp_(0.25, 1.25)]
+            return [self.in_place(t, name, 0.25, 1.25)]
         if name == "pow_":
-            return [t.pow_(2)]
+            return [self.in_place(t, name, 2)]
         return [getattr(t, name)()]
 
+    def in_place(self, t, name, *args):
+        """`t.name(*args)`. Where its gradient needs what it overwrites, we keep a copy, but PyTorch refuses backward: there
+        the same is spelled with a copy."""
+        if self.m is torch and name != "add_":
+            return t.copy_(getattr(t.clone(), name[:-1])(*[a.clone() if a is t else a for a in args]))
+        return getattr(t, name)(*args)
+
     def set_item(self):
-        t = self.pick(1)
+        t = self.pick(1)           # PyTorch's indexed and masked writes to expanded tensors are deprecated; here they are refused
         d = self.dim(t) % t.ndim
         size = t.shape[d]
+        if 0 in t.stride():
+            return []
         index = self.random.choice([self.random.randrange(0, max(size, 1)), self.slice(size), self.integers(max(size, 1), (2,))])
         index = (slice(None),) * d + (index,)
-        t[index] = self.operand(tuple(t.detach()[index].shape))
+        t[index] = self.operand(t.detach()[index], self.family[id(t)])
         return [t]
 
     def masked_write(self):
         t = self.pick(1)
+        if 0 in t.stride():
+            return []
         kind = self.random.choice(["masked_fill_", "setitem", "where", "index_add_", "index_fill_", "masked_scatter"])
         if kind == "masked_fill_":
             return [t.masked_fill_(self.mask(tuple(t.shape)), 0.75)]
         if kind == "where":
-            return [self.m.where(self.mask(tuple(t.shape)), t, self.operand(tuple(t.shape)))]
+            return [self.m.where(self.mask(tuple(t.shape)), t, self.operand(t, None))]
         if kind == "index_add_":
             index = self.integers(t.shape[0], (2,))
             return [t.index_add_(0, index, self.data((2, *t.shape[1:])))]
@@ -201,7 +227,7 @@ class Program:
         t = self.pick()
         kind = self.random.choice(["mul", "add", "exp", "sum", "mean", "sigmoid", "tanh", "clone", "square", "cat"])
         if kind in ("mul", "add"):
-            return [getattr(t, kind)(self.operand(tuple(t.shape)))]
+            return [getattr(t, kind)(self.operand(t, None))]
         if kind == "square":
             return [t * t]
         if kind == "cat":
@@ -217,7 +243,8 @@ class Program:
         if kind == "index_select":
             return [t.index_select(0, index)]
         if kind == "gather":
-            return [t.gather(0, self.integers(t.shape[0], tuple(t.shape)))]
+            source = t.clone() if self.m is torch else t       # PyTorch keeps the source, and objects to writes, for its shape alone
+            return [source.gather(0, self.integers(t.shape[0], tuple(t.shape)))]
         return [t[index.tolist() if kind == "list" else index]]
 
     # -- the end

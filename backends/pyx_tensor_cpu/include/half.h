@@ -2,6 +2,7 @@
 #ifndef PYX_TENSOR_HALF_H
 #define PYX_TENSOR_HALF_H
 #include "scalar_math.h"
+#include <stddef.h>
 
 static inline float bf16_to_f32(uint16_t h) { return from_bits_f32((uint32_t)h << 16); }
 
@@ -28,6 +29,34 @@ static inline uint16_t f32_to_f16(float x) {
     h = magnitude >= 0x47800000u ? 0x7c00u : h;                             /* 65536 and more; 65520 to there round up */
     h = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : h;
     return (uint16_t)(sign | h);
+}
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define HALF_LANES 16
+#define HALF_LOAD(out, a) _mm512_storeu_ps(out, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(a))))
+#define HALF_STORE(out, a) _mm256_storeu_si256((__m256i *)(out), _mm512_cvtps_ph(_mm512_loadu_ps(a), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
+#elif defined(__F16C__)
+#include <immintrin.h>
+#define HALF_LANES 8
+#define HALF_LOAD(out, a) _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(a))))
+#define HALF_STORE(out, a) _mm_storeu_si128((__m128i *)(out), _mm256_cvtps_ph(_mm256_loadu_ps(a), _MM_FROUND_TO_NEAREST_INT))
+#endif
+
+/* Whole arrays, by the processor's own instructions where it has them */
+static inline void f16_to_f32_array(float *out, const uint16_t *a, ptrdiff_t n) {
+    ptrdiff_t i = 0;
+#ifdef HALF_LANES
+    for (; i + HALF_LANES <= n; i += HALF_LANES) HALF_LOAD(out + i, a + i);
+#endif
+    for (; i < n; i++) out[i] = f16_to_f32(a[i]);
+}
+static inline void f32_to_f16_array(uint16_t *out, const float *a, ptrdiff_t n) {
+    ptrdiff_t i = 0;
+#ifdef HALF_LANES
+    for (; i + HALF_LANES <= n; i += HALF_LANES) HALF_STORE(out + i, a + i);
+#endif
+    for (; i < n; i++) out[i] = f32_to_f16(a[i]);
 }
 
 /* A real number cut to the type of `witness`. What does not fit wraps through the next wider integer that the processor

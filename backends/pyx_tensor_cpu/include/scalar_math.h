@@ -121,12 +121,14 @@ static inline double exp2_f64(double x) {
 static inline float expm1_f32(float x) {
     float t, low, r = exp_reduce_f32(clip_f32(x, -30.f, 89.f), 0.f, &t, &low);
     float s = power_of_two_f32(t - 1.f);
-    return copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    float y = copysignf((s * (r + (r * r * exp_tail_f32(r) + low)) + (s - 0.5f)) * 2.f, x);
+    return fabsf(x) < 0x1p-25f ? x : y;         /* a subnormal has no bit to spare for the factor 1/2 */
 }
 static inline double expm1_f64(double x) {
     double t, low, r = exp_reduce_f64(clip_f64(x, -60., 710.), &t, &low);
     double s = power_of_two_f64(t - 1.);
-    return copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    double y = copysign((s * (r + (r * r * exp_tail_f64(r) + low)) + (s - 0.5)) * 2., x);
+    return fabs(x) < 0x1p-54 ? x : y;
 }
 
 /* ---- logarithms: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = f / (2 + f), f = m - 1 ---- */
@@ -427,184 +429,8 @@ static inline float hypot_f32(float x, float y) {
 static inline double nextafter_f64(double x, double y) { return nextafter(x, y); }
 static inline float nextafter_f32(float x, float y) { return nextafterf(x, y); }
 
-/* ---- the error function and the normal distribution ---- */
-
-FROM_LIBM(libm_erf, erf)
-FROM_LIBM(libm_erfc, erfc)
-
-/* e^(x^2) erfc(x) for 0 <= x <= 10.2, relative error 3e-9: a Chebyshev fit of (1 + 2x) e^(x^2) erfc(x) in t = (x - 3) / (x + 3) */
-#define ERFC_SCALED(suffix, real) \
-    static inline real erfc_scaled_##suffix(real x) { \
-        x = clip_##suffix(x, 0, (real)10.2);        /* beyond, e^(-x^2) is no float */ \
-        real growth = 1 + 2 * x, inverse = 1 / ((x + 3) * growth), t = (x - 3) * growth * inverse; \
-        real p = (real)-0.00027639026083749776; \
-        p = p * t + (real)-0.0007957492461335323; \
-        p = p * t + (real)0.0019963757329056688; \
-        p = p * t + (real)0.0025788453659237112; \
-        p = p * t + (real)-0.02379134802634766; \
-        p = p * t + (real)0.06829336743302265; \
-        p = p * t + (real)-0.11927247426922286; \
-        p = p * t + (real)0.12964661242959008; \
-        p = p * t + (real)-0.04756228936925366; \
-        p = p * t + (real)-0.13562114482805326; \
-        p = p * t + (real)1.2530080579001333; \
-        return p * (x + 3) * inverse; \
-    }
-ERFC_SCALED(f32, float)
-ERFC_SCALED(f64, double)
-
-/* e^(-scale x^2), scale x^2 below 145, with a square that is not rounded: the head of x has so few bits that its square is exact */
-static inline float exp_square_f32(float x, float scale) {
-    x = clip_f32(x, -17.f, 17.f);
-    float head = from_bits_f32(bits_f32(x) & 0xfffff000u), tail = x - head;
-    return exp_sum_f32(-scale * (head * head), -scale * (tail * (x + head)));
-}
-static inline float erf_f32(float x) {
-    float a = fabsf(x), z = a * a;
-    float near = 1.f / 75600 - z * (1.f / 685440 - z * (1.f / 6894720));
-    near = 1.f / 3 - z * (1.f / 10 - z * (1.f / 42 - z * (1.f / 216 - z * (1.f / 1320 - z * (1.f / 9360 - z * near)))));
-    near = a + a * ((float)(2. * INV_SQRT_PI - 1.) - (float)(2. * INV_SQRT_PI) * z * near);
-    float far = 1.f - exp_square_f32(clip_f32(a, 0.f, 5.f), 1.f) * erfc_scaled_f32(a);
-    return copysignf(a < 0.9f ? near : far, x);
-}
-static inline float erfc_f32(float x) {
-    double a = fabs((double)x), e = exp_f64(-a * a) * erfc_scaled_f64(a);
-    return (float)(x < 0.f ? 2. - e : e);
-}
-static inline double erf_f64(double x) { return libm_erf_f64(x); }
-static inline double erfc_f64(double x) { return libm_erfc_f64(x); }
-
-/* The normal distribution function of x; *density gets its derivative */
-static inline float normal_f32(float x, float *density) {
-    float a = fabsf(x), e = exp_square_f32(a, 0.5f), tail = 0.5f * e * erfc_scaled_f32(a * (float)SQRT_HALF);
-    *density = e * (float)INV_SQRT_2PI;
-    return x > 0.f ? 1.f - tail : tail;
-}
-static inline float gelu_f32(float x) {
-    float density, y = x * normal_f32(x, &density);
-    return x < -15.f ? -0.f : y;
-}
-static inline double gelu_f64(double x) { return x == -INFINITY ? -0. : 0.5 * x * erfc(-x * SQRT_HALF); }
-static inline float gelu_slope_f32(float x) {
-    float density, cdf = normal_f32(x, &density);
-    return cdf + clip_f32(x, -16.f, 16.f) * density;
-}
-static inline double gelu_slope_f64(double x) {
-    double y = clip_f64(x, -40., 40.);
-    return 0.5 * erfc(-x * SQRT_HALF) + y * INV_SQRT_2PI * exp_f64(-0.5 * y * y);
-}
-
-/* The tanh approximation: x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) */
-#define GELU_U2 (2. * 0.79788456080286535588)
-static inline float gelu_tanh_f32(float x) {
-    float y = clip_f32(x, -30.f, 30.f);
-    float s = sigmoid_f32((float)GELU_U2 * y * (1.f + 0.044715f * y * y));
-    return x == -INFINITY ? -0.f : x * s;
-}
-static inline double gelu_tanh_f64(double x) {
-    double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
-    return x == -INFINITY ? -0. : x * s;
-}
-static inline float gelu_tanh_slope_f32(float x) {
-    float y = clip_f32(x, -30.f, 30.f), s = sigmoid_f32((float)GELU_U2 * y * (1.f + 0.044715f * y * y));
-    return s + y * s * (1.f - s) * (float)GELU_U2 * (1.f + 3.f * 0.044715f * y * y);
-}
-static inline double gelu_tanh_slope_f64(double x) {
-    double y = clip_f64(x, -30., 30.), s = sigmoid_f64(GELU_U2 * y * (1. + 0.044715 * y * y));
-    return s + y * s * (1. - s) * GELU_U2 * (1. + 3. * 0.044715 * y * y);
-}
-
-/* A first guess good to 2e-3 (Winitzki 2008), then Halley's steps on erf, or on erfc where erf is close to 1 */
-static inline double erfinv_f64(double y) {
-    double a = fabs(y);
-    if (!(a < 1.)) return a == 1. ? copysign(INFINITY, y) : NAN;
-    double l = log1p(-a * a), b = 2. / (PI * 0.147) + 0.5 * l;
-    double x = sqrt(sqrt(b * b - l / 0.147) - b);
-    for (int i = 0; i < 3; i++) {
-        double error = a < 0.5 ? erf(x) - a : (1. - a) - erfc(x);
-        double step = error / (2. * INV_SQRT_PI * exp(-x * x));
-        x -= step / (1. + x * step);
-    }
-    return a == 0. ? y : copysign(x, y);
-}
-FLOAT_FROM_DOUBLE(erfinv)
-
-/* ---- gamma functions ---- */
-
-#if defined(_MSC_VER)
-static inline double lgamma_f64(double x) { return lgamma(x); }
-static inline float lgamma_f32(float x) { return lgammaf(x); }
-#else
-extern double lgamma_r(double, int *);
-extern float lgammaf_r(float, int *);
-static inline double lgamma_f64(double x) { int sign; return lgamma_r(x, &sign); }
-static inline float lgamma_f32(float x) { int sign; return lgammaf_r(x, &sign); }
-#endif
-
-/* Recurrence up to 10, then the asymptotic series; reflection on the left */
-static inline double digamma_f64(double x) {
-    if (x == 0.) return copysign(INFINITY, -x);
-    if (x < 0. && (x == floor(x) || x == -INFINITY)) return NAN;
-    double y = 0.;
-    if (x < 0.) { y = -PI / tan(PI * (x - floor(x))); x = 1. - x; }
-    while (x < 10.) { y -= 1. / x; x += 1.; }
-    double z = 1. / (x * x);
-    return y + log(x) - 0.5 / x
-        - z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z * (1. / 12)))))));
-}
-FLOAT_FROM_DOUBLE(digamma)
-
-/* ---- division with rounding down, as Python divides ---- */
-
-#define FLOOR_DIVISION(suffix, real, c_fmod, c_floor, c_copysign) \
-    static inline real remainder_##suffix(real a, real b) { \
-        real r = c_fmod(a, b); \
-        return (r != 0) & ((b < 0) != (r < 0)) ? r + b : r; \
-    } \
-    static inline real floor_divide_##suffix(real a, real b) { \
-        real r = c_fmod(a, b), q = (a - r) / b; \
-        q = (r != 0) & ((b < 0) != (r < 0)) ? q - 1 : q; \
-        real down = c_floor(q); \
-        down = q - down > (real)0.5 ? down + 1 : down; \
-        down = q != 0 ? down : c_copysign((real)0, a / b); \
-        return b == 0 ? a / b : down; \
-    } \
-    static inline real fmod_##suffix(real a, real b) { return c_fmod(a, b); }
-FLOOR_DIVISION(f32, float, fmodf, floorf, copysignf)
-FLOOR_DIVISION(f64, double, fmod, floor, copysign)
-
-#define INTEGER_DIVISION(suffix, integer, wide) \
-    static inline integer floor_divide_##suffix(integer a, integer b) { \
-        if (b == (integer)-1 && (integer)-1 < 0) return (integer)(0 - (wide)a); \
-        integer q = a / b; \
-        return (a % b != 0) & ((a < 0) != (b < 0)) ? q - 1 : q; \
-    } \
-    static inline integer fmod_##suffix(integer a, integer b) { return b == (integer)-1 && (integer)-1 < 0 ? 0 : a % b; } \
-    static inline integer remainder_##suffix(integer a, integer b) { \
-        integer r = fmod_##suffix(a, b); \
-        return (r != 0) & ((r < 0) != (b < 0)) ? (integer)(r + b) : r; \
-    } \
-    static inline integer pow_##suffix(integer a, integer b) { \
-        if (b < 0) return a == 1 ? 1 : a == (integer)-1 ? (b % 2 == 0 ? 1 : (integer)-1) : 0; \
-        wide y = 1, x = (wide)a; \
-        for (; b; b = (integer)(b >> 1), x *= x) if (b & 1) y *= x; \
-        return (integer)y; \
-    }
-INTEGER_DIVISION(i8, int8_t, uint32_t)
-INTEGER_DIVISION(u8, uint8_t, uint32_t)
-INTEGER_DIVISION(i16, int16_t, uint32_t)
-INTEGER_DIVISION(u16, uint16_t, uint32_t)
-INTEGER_DIVISION(i32, int32_t, uint32_t)
-INTEGER_DIVISION(u32, uint32_t, uint32_t)
-INTEGER_DIVISION(i64, int64_t, uint64_t)
-INTEGER_DIVISION(u64, uint64_t, uint64_t)
-
-#define NUMBER_GENERIC(name, x) _Generic((x), float: name##_f32, double: name##_f64, int8_t: name##_i8, uint8_t: name##_u8, \
-    int16_t: name##_i16, uint16_t: name##_u16, int32_t: name##_i32, uint32_t: name##_u32, int64_t: name##_i64, uint64_t: name##_u64)
-
-/* A shift by the width or more, or by a negative count, moves every bit out, as in PyTorch. */
-#define m_left_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (uint64_t)(a) << ((b) & 63))
-#define m_right_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? ((a) < 0 ? -1 : 0) : (a) >> ((b) & (8 * sizeof(a) - 1)))
+#include "special_functions.h"
+#include "division.h"
 
 /* ---- names without a type ---- */
 
@@ -646,6 +472,9 @@ INTEGER_DIVISION(u64, uint64_t, uint64_t)
 #define m_floor_divide(x, y) NUMBER_GENERIC(floor_divide, x)(x, y)
 #define m_remainder(x, y) NUMBER_GENERIC(remainder, x)(x, y)
 #define m_fmod(x, y) NUMBER_GENERIC(fmod, x)(x, y)
+#define m_far_fmod(x, y) REAL_GENERIC(far_fmod, x)(x, y)
+#define m_far_remainder(x, y) REAL_GENERIC(far_remainder, x)(x, y)
+#define m_far_floor_divide(x, y) REAL_GENERIC(far_floor_divide, x)(x, y)
 #define m_atan2(x, y) REAL_GENERIC(atan2, x)(x, y)
 #define m_hypot(x, y) REAL_GENERIC(hypot, x)(x, y)
 #define m_nextafter(x, y) REAL_GENERIC(nextafter, x)(x, y)

@@ -3,9 +3,9 @@
 include "common.pxi"
 
 cdef extern from "half.h" nogil:
-    float f16_to_f32(uint16_t)
+    void f16_to_f32_array(float* out, const uint16_t* a, Py_ssize_t n)
+    void f32_to_f16_array(uint16_t* out, const float* a, Py_ssize_t n)
     float bf16_to_f32(uint16_t)
-    uint16_t f32_to_f16(float)
     uint16_t f32_to_bf16(float)
     double m_truncate(double witness, double x)
 
@@ -49,7 +49,7 @@ cdef void to_float(int source, float** p, Py_ssize_t n) noexcept nogil:
     cdef uint16_t *a = <uint16_t*>p[1]
     cdef Py_ssize_t i
     if source == F16:
-        for i in range(n): out[i] = f16_to_f32(a[i])
+        f16_to_f32_array(out, a, n)
     elif source == BF16:
         for i in range(n): out[i] = bf16_to_f32(a[i])
     else:
@@ -87,10 +87,7 @@ cdef inline void nonzero_pair(uint8_t* out, real* a, Py_ssize_t n) noexcept nogi
 
 
 cdef void to_float16(int source, uint16_t** p, Py_ssize_t n) noexcept nogil:
-    cdef uint16_t *out = p[0]
-    cdef float *a = <float*>p[1]
-    cdef Py_ssize_t i
-    for i in range(n): out[i] = f32_to_f16(a[i])
+    f32_to_f16_array(p[0], <float*>p[1], n)
 
 
 cdef void to_bfloat16(int source, uint16_t** p, Py_ssize_t n) noexcept nogil:

@@ -103,6 +103,9 @@ cdef extern from "scalar_math.h" nogil:
     double m_floor_divide(double, double)
     double m_remainder(double, double)
     double m_fmod(double, double)
+    double m_far_fmod(double, double)
+    double m_far_remainder(double, double)
+    double m_far_floor_divide(double, double)
     double m_copysign(double, double)
     double m_nextafter(double, double)
     double m_left_shift(double, double)
@@ -114,4 +117,5 @@ cdef extern from "scalar_math.h" nogil:
     bint m_signbit(double)
     double m_select(bint, double, double)
     const double TRIG_LIMIT
+    const double FMOD_LIMIT
     const double PI

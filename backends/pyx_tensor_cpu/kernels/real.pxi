@@ -105,6 +105,40 @@ cdef void special(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = m_select(a[i] != a[i], a[i], m_select(a[i] < 0, PI, 0))
 
 
+cdef bint any_far(real* a, real* b, Py_ssize_t n) noexcept nogil:
+    """Whether a quotient is too large for the quick loops, or no number."""
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(n): found |= not (m_fabs(a[i]) < <real>FMOD_LIMIT * m_fabs(b[i]))
+    return found
+
+
+cdef void far_modular(int op, real* out, real* a, real* b, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = m_far_fmod(a[i], b[i]) if op == FMOD else m_far_remainder(a[i], b[i]) if op == REMAINDER else m_far_floor_divide(a[i], b[i])
+
+
+cdef void modular(int op, real** p, Py_ssize_t n) noexcept nogil:
+    cdef real *out = p[0]
+    cdef real *a = p[1]
+    cdef real *b = p[2]
+    cdef Py_ssize_t start, i, m
+    for start in range(0, n, 256):
+        m = min(256, n - start)
+        if any_far(a, b, m):
+            far_modular(op, out, a, b, m)
+        elif op == FMOD:
+            for i in range(m): out[i] = m_fmod(a[i], b[i])
+        elif op == REMAINDER:
+            for i in range(m): out[i] = m_remainder(a[i], b[i])
+        else:
+            for i in range(m): out[i] = m_floor_divide(a[i], b[i])
+        a += m
+        b += m
+        out += m
+
+
 cdef void binary(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef real *out = p[0]
     cdef real *a = p[1]
@@ -112,12 +146,6 @@ cdef void binary(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     if op == POW:
         for i in range(n): out[i] = m_pow(a[i], b[i])
-    elif op == FLOOR_DIVIDE:
-        for i in range(n): out[i] = m_floor_divide(a[i], b[i])
-    elif op == REMAINDER:
-        for i in range(n): out[i] = m_remainder(a[i], b[i])
-    elif op == FMOD:
-        for i in range(n): out[i] = m_fmod(a[i], b[i])
     elif op == ATAN2:
         for i in range(n): out[i] = m_atan2(a[i], b[i])
     elif op == HYPOT:
@@ -179,7 +207,8 @@ cdef void install_real(Loop* table, int code, real* kind):
     enter(table, (SIN, COS, TAN), codes, <Loop>trigonometric[real])
     enter(table, (FLOOR, CEIL, ROUND, TRUNC, FRAC), codes, <Loop>rounding[real])
     enter(table, (ASIN, ACOS, ATAN, ERF, ERFC, ERFINV, LGAMMA, DIGAMMA, ANGLE), codes, <Loop>special[real])
-    enter(table, (POW, FLOOR_DIVIDE, REMAINDER, FMOD, ATAN2, HYPOT, COPYSIGN, NEXTAFTER), codes, <Loop>binary[real])
+    enter(table, (FLOOR_DIVIDE, REMAINDER, FMOD), codes, <Loop>modular[real])
+    enter(table, (POW, ATAN2, HYPOT, COPYSIGN, NEXTAFTER), codes, <Loop>binary[real])
     enter(table, (SIGMOID, SILU, MISH, GELU, GELU_TANH, LEAKY_RELU, SOFTPLUS, ELU), codes, <Loop>activation[real])
     enter(table, (SIGMOID_BACKWARD, TANH_BACKWARD, GELU_BACKWARD, GELU_TANH_BACKWARD, SILU_BACKWARD), codes,
           <Loop>activation_backward[real])

@@ -1,0 +1,68 @@
+"""The functions that users call: one compiled parser per shape of signature, each bound to an operation."""
+from .mode cimport NO_GRAD, get_mode
+from .op cimport Op
+from .operands cimport is_plain, scaled
+from .record cimport DIMS
+from .tensor cimport TensorBase
+
+
+def unary_function(Op op not None):
+    def call(input, *, out=None):
+        return op.call1(input) if out is None else op.run_out([input], out)
+    return call
+
+
+def binary_function(Op op not None):
+    if op.takes_alpha:
+        return scaling_function(op)
+
+    def call(input, other, *, out=None):
+        if out is not None:
+            return op.run_out([input, other], out)
+        result = op.call2(input, other)
+        return op.run([input, other]) if result is NotImplemented else result      # raises, with the argument's name
+    return call
+
+
+def scaling_function(Op op):
+    """A binary function with `alpha`, which scales the second operand."""
+    def call(input, other, *, alpha=None, out=None):
+        if alpha is not None:
+            other = scaled(input, other, alpha)
+        if out is not None:
+            return op.run_out([input, other], out)
+        result = op.call2(input, other)
+        return op.run([input, other]) if result is NotImplemented else result
+    return call
+
+
+def reduction_function(Op op not None):
+    """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one."""
+    cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
+    def call(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
+        cdef list args
+        if axis is not None:
+            dim = axis                    # NumPy's names
+        if keepdims is not None:
+            keepdim = keepdims
+        if dtype is not None and not typed:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
+        if out is None and dtype is None and takes_dims and is_plain(input) and not get_mode() & ~NO_GRAD:
+            result = op.reduce(<TensorBase>input, dim, keepdim)
+            if result is not None:
+                return result
+        args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
+        return op.run(args) if out is None else op.run_out(args, out)
+    return call
+
+
+def general_function(Op op not None):
+    def call(*args, **kwargs):
+        return op(*args, **kwargs)
+    return call
+
+
+def in_place_function(Op op not None):
+    def call(*args, **kwargs):
+        return op.in_place(*args, **kwargs)
+    return call

@@ -1,0 +1,221 @@
+"""What the call path does with operands: recognising them, scalars as arrays, shapes, and the checks before a write."""
+cimport numpy as cnp
+import numpy as np
+
+from . cimport tensor as T
+from .device cimport Device
+from .dtype cimport FLOATING, INTEGRAL, DType
+from .geometry cimport MAX_DIMS, wrap_dim
+from .mode cimport INFERENCE, NO_GRAD, get_mode
+from .record cimport check_writable
+from .tensor cimport TensorBase, is_dense
+from .record import namespace, type_name
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #include "numpy/arrayobject.h"
+    static int pyx_set_scalar(PyArrayObject* array, PyObject* value) {
+        return PyArray_SETITEM(array, (char*)PyArray_DATA(array), value);
+    }
+    """
+    int pyx_set_scalar(cnp.ndarray array, object value) except -1
+    object PyArray_EMPTY_0 "PyArray_EMPTY" (int ndim, cnp.npy_intp* dims, int type_num, int fortran)
+
+cdef object B = namespace
+
+
+cdef bint is_plain(object x) noexcept:
+    """The fast test: exactly a Tensor or a Parameter."""
+    return type(x) is T.tensor_class or type(x) is T.parameter_class
+
+
+cdef bint all_plain(list args):
+    """No operand is of a subclass that might want to take over."""
+    for item in args:
+        if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
+            return False
+        if type(item) is list or type(item) is tuple:
+            for inner in item:
+                if isinstance(inner, TensorBase) and not is_plain(inner):
+                    return False
+    return True
+
+
+# --- scalars and shapes --------------------------------------------------------------------------------------------
+cdef bint is_scalar(object x):
+    return isinstance(x, (int, float, complex, np.generic))
+
+
+cdef object ONE = 1      # a Python int: 64 bits don't fit a C one
+
+
+cdef object wrapped_scalar(object value, DType dtype):
+    """A Python scalar as PyTorch stores it in a tensor of `dtype`: integers wrap, floats lose their fraction."""
+    cdef object modulus
+    if dtype.category == INTEGRAL:
+        if isinstance(value, float):
+            value = int(value)
+        if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
+        modulus = ONE << (8 * dtype.itemsize)
+        value = value % modulus
+        if dtype.is_signed and value >> (8 * dtype.itemsize - 1):
+            value -= modulus
+    elif dtype.category == FLOATING and isinstance(value, int):
+        try:
+            value = float(value)
+        except OverflowError:
+            value = float("inf") if value > 0 else float("-inf")
+    return value
+
+
+cdef object as_array(object value, DType dtype, Device device):
+    """A 0-dim array on the device that holds a Python scalar."""
+    cdef object array
+    if device._backend.array_type is cnp.ndarray and (<cnp.dtype>dtype.numpy).type_num < 64:
+        array = cnp.PyArray_EMPTY(0, NULL, (<cnp.dtype>dtype.numpy).type_num, 0)
+        if type(value) is not float or dtype.category < FLOATING:
+            value = wrapped_scalar(value, dtype)
+        pyx_set_scalar(<cnp.ndarray>array, value)
+        return array
+    value = wrapped_scalar(value, dtype)
+    if device.index is None:
+        return device._backend.full((), value, device._backend.dtypes[dtype.name])
+    return device._backend.full((), value, device._backend.dtypes[dtype.name], device.ordinal)
+
+
+cdef object cast_array(TensorBase t, DType dtype):
+    return t.device._backend.cast(t.array, t.device._backend.dtypes[dtype.name])
+
+
+cdef object shapes_message(str op, list args):
+    """PyTorch's message where shapes don't broadcast, or None where they do."""
+    shapes = [(<TensorBase>a).shape_() for a in args if isinstance(a, TensorBase)]
+    if len(shapes) < 2:
+        return None
+    a = shapes[0]
+    for b in shapes[1:]:
+        n = max(len(a), len(b))
+        left, right = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+        for i in range(n - 1, -1, -1):
+            if left[i] != right[i] and left[i] != 1 and right[i] != 1:
+                return (f"The size of tensor a ({left[i]}) must match the size of tensor b ({right[i]}) at non-singleton "
+                        f"dimension {i}")
+        a = tuple([max(l, r) if l and r else 0 for l, r in zip(left, right)])
+    return None
+
+
+cdef str different_devices(Device a, Device b):
+    return f"Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!"
+
+
+cdef bint broadcasts_to(tuple shape, tuple target):
+    cdef Py_ssize_t i, lead = len(target) - len(shape)
+    if lead < 0:
+        return False
+    for i in range(len(shape)):
+        if shape[i] != 1 and shape[i] != target[lead + i]:
+            return False
+    return True
+
+
+cdef bint same_memory(TensorBase a, TensorBase b) except -1:
+    """The same elements in the same order."""
+    cdef cnp.ndarray x, y
+    cdef int i
+    if a is b or a.array is b.array:
+        return True
+    if type(a.array) is not cnp.ndarray or type(b.array) is not cnp.ndarray:
+        return False
+    x, y = a.array, b.array
+    if cnp.PyArray_DATA(x) != cnp.PyArray_DATA(y) or cnp.PyArray_NDIM(x) != cnp.PyArray_NDIM(y) or a.dtype is not b.dtype:
+        return False
+    for i in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_DIM(x, i) != cnp.PyArray_DIM(y, i) or cnp.PyArray_STRIDE(x, i) != cnp.PyArray_STRIDE(y, i):
+            return False
+    return True
+
+
+cdef bint may_overlap(TensorBase a, TensorBase b):
+    """Could a write to a change b? (By the extents of their memory; True when in doubt.)"""
+    if type(a.array) is cnp.ndarray and type(b.array) is cnp.ndarray:
+        return np.may_share_memory(a.array, b.array)
+    return a.array is b.array or (a.storage is not None and a.storage is b.storage)
+
+
+cdef str dtype_title(DType dtype):
+    """'Float' for float32, as messages name it."""
+    return type_name(dtype)[6:-6]
+
+
+cdef int first_ndim(list args) except -1:
+    for item in args:
+        if isinstance(item, TensorBase):
+            return (<TensorBase>item).ndim_()
+        if type(item) in (list, tuple) and item and isinstance(item[0], TensorBase):
+            return (<TensorBase>item[0]).ndim_()
+    return 0
+
+
+cdef list _every_dim = [tuple(range(n)) for n in range(MAX_DIMS + 1)]
+
+
+cdef tuple all_dims(object dims, int ndim):
+    """None, an int or a sequence of ints as sorted, non-negative, unique dims."""
+    cdef list wrapped
+    if dims is None:
+        return <tuple>_every_dim[ndim]
+    if not isinstance(dims, (list, tuple)):
+        return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
+    if not dims:
+        return tuple(range(ndim))
+    wrapped = [wrap_dim(d, ndim) for d in dims]
+    wrapped.sort()
+    for i in range(len(wrapped) - 1):
+        if wrapped[i] == wrapped[i + 1]:
+            raise RuntimeError(f"dim {wrapped[i]} appears multiple times in the list of dims")
+    return tuple(wrapped) if ndim else ()
+
+
+cdef object scaled(object input, object other, object alpha):
+    """alpha * other, refused where that would make integers floats."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    if isinstance(alpha, float) and not any([isinstance(x, TensorBase) and (<TensorBase>x).dtype.category >= FLOATING or isinstance(x, float)
+                                             for x in (input, other)]):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+
+
+# --- before and at a write ----------------------------------------------------------------------------------------
+cdef int write_array(TensorBase target, TensorBase result) except -1:
+    """Values of result into the memory of target, which has its shape."""
+    backend = target.device._backend
+    if type(target.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array):
+        raise RuntimeError(f"{target.dtype} tensor of shape {list(target.shape_())} stands on read-only memory and can't be written in place")
+    if backend.mutable:
+        backend.copy_(target.array, result.array)
+        return 0
+    if target.view is not None or (target.storage is not None and len(target.storage.tensors) > 1):
+        raise RuntimeError(f"backend {target.device.type!r} can't write in place to a tensor that shares its memory with others")
+    target.point_at(result.array if result.dtype is target.dtype else cast_array(result, target.dtype), None)
+    return 0
+
+
+cdef int check_no_overlap(TensorBase t) except -1:
+    if type(t.array) is cnp.ndarray and not is_dense(t.array) and t._overlaps_itself():
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           "Please clone() the tensor before performing the operation.")
+    return 0
+
+
+def prepare_write(TensorBase t not None):
+    """The checks before any write to t's memory outside of an operation; then count the write."""
+    if not get_mode() & (NO_GRAD | INFERENCE):
+        check_writable(t, False)
+    check_no_overlap(t)
+    if type(t.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array):
+        raise RuntimeError(f"{t.dtype} tensor of shape {list(t.shape_())} stands on read-only memory and can't be written in place")
+    t._bump_version()

@@ -1,0 +1,6 @@
+from .op cimport Op
+from .tensor cimport TensorBase
+
+cdef class ViewOp(Op):
+    cdef int view_kind                # the rule in geometry.pyx
+    cdef object view(self, TensorBase t, tuple args, int origin)

@@ -1,0 +1,116 @@
+"""Operations whose result shares its input's memory, and reading by integers and slices."""
+from .dtype cimport FLOATING, DType
+from .geometry cimport RETYPE, VIEW, Geometry, apply_view
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
+from .op cimport Op, intercepted
+from .operands cimport all_plain, is_plain
+from .record cimport OpNode, mark_derived
+from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, load_geometry, make_retyped_view, make_view
+from .record import namespace
+
+cdef object B = namespace
+
+
+cdef class ViewOp(Op):
+    """An operation whose result shares its input's memory; what it does to shape and strides stands in geometry.pyx."""
+
+    def set_kind(self, int kind):
+        self.view_kind = kind
+
+    cdef object run(self, list args):
+        if get_mode() & INTERCEPT or not all_plain(args):
+            result = intercepted(self, args)
+            if result is not NotImplemented:
+                return result
+        if not isinstance(args[0], TensorBase):
+            raise TypeError(f"{self.name}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
+        if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):
+            return B._view_dtype(args[0], args[1][0])
+        return self.view(<TensorBase>args[0], tuple(args[1:]), PLAIN_VIEW)
+
+    cdef object view(self, TensorBase t, tuple args, int origin):
+        cdef Geometry g
+        cdef TensorBase result
+        cdef ViewRecord record
+        cdef OpNode node
+        cdef unsigned int mode = get_mode()
+        cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
+        if self.view_kind == RETYPE:
+            result = make_retyped_view(t, args[0])
+            needed = needed and result.dtype.category >= FLOATING and result.dtype.category != t.dtype.category
+        else:
+            load_geometry(t, &g)
+            apply_view(self.view_kind, &g, args)
+            result = make_view(t, &g)
+        if result.storage is not None:
+            record = ViewRecord.__new__(ViewRecord)
+            record.parent = t.view
+            record.base = t if t.view is None else t.view.base
+            record.op = self
+            record.args = args
+            record.origin = <Origin>(MADE_IN_NO_GRAD if mode & NO_GRAD and not origin else origin)
+            if t.view is not None and t.view.origin and not record.origin:
+                record.origin = t.view.origin
+            record.recorded = result.version.value
+            result.view = record
+        if needed:
+            node = self.gradient.prepare([t, *args], None)
+            result.node = node
+            result.requires = True
+        if mode & TRACK_DERIVED:
+            mark_derived(result, [t], needed)
+        return result
+
+    def replay(self, TensorBase t not None, tuple args):
+        """The same view of another tensor of the same shape."""
+        return self.view(t, args, PLAIN_VIEW)
+
+    def one_of_many(self, TensorBase t not None, tuple args):
+        """A view that is one of several results of one call: it refuses writes that would need recording."""
+        return self.view(t, args, MULTI_OUTPUT)
+
+    cdef object call1(self, object a):
+        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) else self.run([a])
+
+
+def sizes_function(ViewOp op not None):
+    """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
+    def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
+        if not sizes:
+            named = size if size is not None else dims if dims is not None else dtype
+            sizes = () if named is None else (named,)
+        if not sizes or not is_plain(input):
+            return op(input, *sizes)
+        if len(sizes) == 1 and not isinstance(sizes[0], int):
+            sizes = sizes[0]
+            if isinstance(sizes, DType):
+                return op(input, sizes)
+        return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
+    return call
+
+
+def getitem_function(ViewOp select not None, ViewOp index not None, general):
+    """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
+    def getitem(x, key):
+        if not is_plain(x):
+            return general(x, key)
+        if type(key) is int:
+            return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
+        if type(key) is slice:
+            return index.view(<TensorBase>x, ((key,),), PLAIN_VIEW)
+        if type(key) is tuple and is_basic(<tuple>key):
+            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
+        return general(x, key)
+    return getitem
+
+
+cdef bint is_basic(tuple key):
+    cdef bint ellipsis_seen = False
+    for item in key:
+        if item is Ellipsis:
+            if ellipsis_seen:
+                return False
+            ellipsis_seen = True
+        elif not (type(item) is int or type(item) is slice or item is None):
+            return False
+    return True
