@@ -318,6 +318,9 @@ class ArrayModuleBackend(Backend):
     def strides(self, array):
         return tuple(s // array.dtype.itemsize for s in array.strides)
 
+    def view_dtype(self, array, dtype):
+        return array.view(dtype) if self.strided else super().view_dtype(array, dtype)
+
     def offset(self, array, root):
         return (self.address(array) - self.address(root)) // array.dtype.itemsize
 

@@ -80,6 +80,10 @@ class Backend:
         """Strides in elements; only asked of a `strided` backend."""
         raise NotImplementedError
 
+    def view_dtype(self, array, dtype):
+        """The memory of `array` read as another dtype, the last dim adjusted; ValueError where that can't be."""
+        raise NotImplementedError(f"backend {self.name!r} can't read memory as another dtype")
+
     def offset(self, array, root):
         """Elements from the first element of `root` to that of `array`, a view of it; only for `strided` backends."""
         raise NotImplementedError
