@@ -26,7 +26,7 @@ def _explain_linear(input, weight, bias):
     input=lambda B, g, weight: B.matmul(g, B.conj(weight)) if weight.ndim == 2 else B.mul(B.unsqueeze(g, -1), B.conj(weight)),
     weight=lambda B, g, input, weight_shape: B.matmul(B.t(_rows(B, g)), _rows(B, B.conj(input))) if len(weight_shape) == 2
     else B.matmul(B.reshape(g, (-1,)), _rows(B, B.conj(input))),
-    bias=lambda B, g: g))
+    bias=lambda B, g: B.sum(g, tuple(range(g.ndim - 1))) if g.ndim > 1 else g))
 def linear(B, input: T, weight: T, bias: T = None):
     """`input @ weight.T + bias` over the last dim.
 
