@@ -85,7 +85,7 @@ state = torch.load(file)
 assert all(str(t.device) == "vault" for t in state.values())
 again = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1)).to("vault")
 again.load_state_dict(state)
-print("loaded", torch.equal(again(inputs.to("vault")), model(inputs.to("vault"))))
+print("loaded", bool((again(inputs.to("vault")) == model(inputs.to("vault"))).all()))
 file.seek(0)
 print("moved", {str(t.device) for t in torch.load(file, map_location="cpu").values()})
 """

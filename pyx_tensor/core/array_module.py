@@ -88,8 +88,6 @@ class ArrayModuleBackend(Backend):
                 self.bind(entry, accepts, function)
         for entry in ON_HOST:
             self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
-        if not hasattr(xp, "take_along_axis"):
-            self.gather = None      # the front end has a default
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r} over {self.xp.__name__}>"
@@ -414,8 +412,17 @@ class ArrayModuleBackend(Backend):
             return self.xp.reshape(self.gather(a, dim, self.xp.reshape(index, (1,))), ())
         a = self.xp.reshape(a, a.shape or (1,))
         self._check_within(index, dim, a.shape[dim])
-        reached = tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))
-        return self.xp.take_along_axis(a[reached], index, axis=dim)
+        return self._taken_along(a, dim, index)
+
+    def _taken_along(self, a, dim, index):
+        """take_along_axis, which some modules lack, for an index that may be smaller than the array."""
+        position = index * contiguous_strides(a.shape)[dim]
+        for d, stride in enumerate(contiguous_strides(a.shape)):
+            if d != dim:
+                shape = tuple(-1 if e == d else 1 for e in range(len(a.shape)))
+                position = position + self.xp.reshape(self.arange_like(index.shape[d], a) * stride, shape)
+        flat = self.xp.take(self.xp.reshape(a, (-1,)), self.xp.reshape(position, (-1,)), axis=0)
+        return self.xp.reshape(flat, index.shape)
 
     def index_get(self, a, indices):
         """a[indices] with NumPy's advanced indexing (None: a whole dim): the indexed dims become one, of which slices are taken."""
@@ -471,7 +478,7 @@ class ArrayModuleBackend(Backend):
         order = self.stable_order(xp.flip(key, axis=dim) if descending else key, dim)
         if descending:      # sorted backwards from behind, so that equals keep their order
             order = xp.flip(a.shape[dim] - 1 - order, axis=dim)
-        return xp.take_along_axis(a, order, axis=dim), order
+        return self._taken_along(a, dim, order), order
 
     def topk(self, a, k, dim, largest, sorted):
         """The first k of `sort`, whether or not their order matters."""
@@ -494,7 +501,7 @@ class ArrayModuleBackend(Backend):
 
     def _add_at(self, a, dim, index, src):
         result, reached = self.xp.reshape(self.copy(a), a.shape or (1,)), index.shape or (1,)
-        places = [self.xp.reshape(self.arange_like(n, a), [-1 if d == e else 1 for e in range(len(reached))])
+        places = [self.xp.reshape(self.arange_like(n, a), tuple(-1 if d == e else 1 for e in range(len(reached))))
                   for d, n in enumerate(reached)]
         places[dim] = self.xp.reshape(index, reached)
         source = self.xp.reshape(src, src.shape or (1,))[tuple(slice(n) for n in reached)]

@@ -37,8 +37,8 @@ def samples(dtype):
     if dtype in FLOATS:
         return np.array(SPECIAL).astype(numpy_dtype(dtype))
     info = np.iinfo(dtype)
-    return np.array([info.min, info.min + 1, 0, 1, 2, 7, info.max - 1, info.max], dtype) if info.min == 0 else np.array(
-        [info.min, info.min + 1, -7, -1, 0, 1, 2, 7, info.max], dtype)
+    around_zero = [] if info.min == 0 else [-7, -1]
+    return np.array([info.min, info.min + 1, *around_zero, 0, 1, 2, 7, info.max - 1, info.max], dtype)
 
 
 # --- devices, arrays in and out -----------------------------------------------------------------------------------
@@ -195,9 +195,12 @@ UNARY = {
     "erfc": (host_math.erfc, F, 16), "floor": (np.floor, IF, 0), "ceil": (np.ceil, IF, 0),
     "trunc": (np.trunc, IF, 0), "round": (_half_even, IF, 0), "relu": (lambda x: np.where(x <= 0, 0, x), F, 0),
     "silu": (lambda x: x * _sigmoid(x), ("float32", "float64"), 8), "bitwise_not": (np.invert, B + I, 0),
-    "logical_not": (np.logical_not, ALL, 0), "isnan": (np.isnan, IFC, 0), "isinf": (np.isinf, IFC, 0), "isfinite": (np.isfinite, IFC, 0),
+    "logical_not": (np.logical_not, ALL, 0), "isnan": (np.isnan, IFC, 0), "isinf": (np.isinf, IFC, 0),
+    "isfinite": (np.isfinite, IFC, 0),
     "signbit": (np.signbit, IF, 0), "lgamma": (host_math.lgamma, ("float32", "float64"), 16),
-    "digamma": (host_math.digamma, ("float32", "float64"), 16), "erfinv": (host_math.erfinv, ("float32", "float64"), 16), "conj": (np.conj, FC, 0), "real": (np.real, COMPLEXES, 0), "imag": (np.imag, COMPLEXES, 0),
+    "digamma": (host_math.digamma, ("float32", "float64"), 16),
+    "erfinv": (host_math.erfinv, ("float32", "float64"), 16),
+    "conj": (np.conj, FC, 0), "real": (np.real, COMPLEXES, 0), "imag": (np.imag, COMPLEXES, 0),
 }
 NEAR_ZEROS = {"lgamma", "digamma"}       # they have zeros where nothing is zero: errors count by ulps of 1 there
 FINITE = {"silu"}                       # its limit at -inf is 0, its formula gives NaN there

@@ -78,7 +78,8 @@ class Subject:
         for array, content in zip(arrays, before):
             assert id(array) in written or self.numpy(array).tobytes() == content, f"{entry} changed one of its inputs"
         for part in result if isinstance(result, (tuple, list)) else (result,):
-            assert isinstance(part, self.backend.array_type), f"{entry} returned {type(part).__name__}, not {self.backend.array_type.__name__}"
+            kind = self.backend.array_type
+            assert isinstance(part, kind), f"{entry} returned {type(part).__name__}, not {kind.__name__}"
         return result
 
     def takes_out(self, entry):
