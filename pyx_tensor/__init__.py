@@ -24,7 +24,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "__config__"), None),
-    "save": "serialization", "load": "serialization", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
+    "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
 

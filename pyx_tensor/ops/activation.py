@@ -22,7 +22,8 @@ def relu_backward(B, g: T, output: T):
     return B.masked_fill(g, B.le(output, 0), 0)
 
 
-@op(promote="float_only", method=False, hidden=True, entry="gelu", vjp=dict(input=lambda B, g, input, tanh: B.gelu_backward(g, input, tanh)), grad_name="Gelu")
+@op(promote="float_only", method=False, hidden=True, entry="gelu", grad_name="Gelu", vjp=dict(
+    input=lambda B, g, input, tanh: B.gelu_backward(g, input, tanh)))
 def _gelu(B, input: T, tanh):
     """`gelu` with its approximation as a bool."""
     return B.mul(B.mul(input, 0.5), B.add(_gelu_curve(B, input, tanh), 1))

@@ -26,7 +26,7 @@ def _explain_linear(input, weight, bias):
     input=lambda B, g, weight: B.matmul(g, B.conj(weight)) if weight.ndim == 2 else B.mul(B.unsqueeze(g, -1), B.conj(weight)),
     weight=lambda B, g, input, weight_shape: B.matmul(B.t(_rows(B, g)), _rows(B, B.conj(input))) if len(weight_shape) == 2
     else B.matmul(B.reshape(g, (-1,)), _rows(B, B.conj(input))),
-    bias=lambda B, g: g))
+    bias=lambda B, g: B.sum(g, tuple(range(g.ndim - 1))) if g.ndim > 1 else g))
 def linear(B, input: T, weight: T, bias: T = None):
     """`input @ weight.T + bias` over the last dim.
 
@@ -92,11 +92,23 @@ def _statistics(B, input, dims, eps):
     return mean, B.rsqrt(B.add(B.mean(B.mul(away, away), dims, True), eps))
 
 
-@op(promote="same", method=False, hidden=True, entry="layer_norm", aux=("mean", "rstd"), grad_name="NativeLayerNorm", vjp={
+def _explain_layer_norm(input, normalized_ndim, weight, bias, eps):
+    shape = tuple(input.shape)[input.ndim - normalized_ndim:]
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != shape:
+            return (f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(parameter.shape)} and "
+                    f"normalized_shape = {list(shape)}")
+    return None
+
+
+@op(promote="same", method=False, hidden=True, entry="layer_norm", explain=_explain_layer_norm, aux=("mean", "rstd"), grad_name="NativeLayerNorm", vjp={
     ("input", "weight", "bias"): lambda B, g, input, mean, rstd, weight, normalized_ndim, eps, needs:
         B.layer_norm_backward(g, input, mean, rstd, weight, normalized_ndim, needs, eps)})
 def _layer_norm(B, input: T, normalized_ndim, weight: T = None, bias: T = None, eps=1e-5):
     """Mean 0 and variance 1 over the last dims, then scale and shift."""
+    message = _explain_layer_norm(input, normalized_ndim, weight, bias, eps)
+    if message is not None:
+        raise RuntimeError(message)
     mean, rstd = _statistics(B, input, _last_dims(input, normalized_ndim), eps)
     y = B.mul(B.sub(input, mean), rstd)
     y = y if weight is None else B.mul(y, weight)
@@ -143,20 +155,47 @@ def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, 
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
                            "normalized_shape = []")
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and tuple(parameter.shape) != shape:
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                               f"{list(parameter.shape)} and normalized_shape = {list(shape)}")
-    if tuple(input.shape[-len(shape):]) != shape:
+    if tuple(input.shape)[-len(shape):] != shape:
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
                            f"input of size{list(input.shape)}")
     return B._layer_norm(input, len(shape), weight, bias, eps)
 
 
 # --- look-up of rows ----------------------------------------------------------------------------------------------
-@op(method=False, entry="embedding_lookup", vjp=dict(
-    weight=lambda B, g, indices, weight_shape, padding_idx, scale_grad_by_freq:
-        B.embedding_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)))
+@op(method=False, hidden=True, entry="embedding", grad_name="Embedding", vjp=dict(
+    weight=lambda B, g, indices, weight_shape: B.embedding_backward(g, indices, weight_shape[0])))
+def _rows_at(B, weight: T, indices: Raw):
+    """The rows of a matrix at indices of any shape."""
+    return B.reshape(B.index_select(weight, 0, B.reshape(indices, (-1,))), (*indices.shape, weight.shape[1]))
+
+
+@op(method=False, hidden=True, grad_name="Embedding", vjp=dict(
+    weight=lambda B, g, indices, weight_shape, padding_idx, by_frequency: B.embedding_backward(
+        _filtered(B, g, indices, weight_shape[0], padding_idx, by_frequency), indices, weight_shape[0])))
+def _rows_with_rules(B, weight: T, indices: Raw, padding_idx, by_frequency):
+    """`_rows_at`, with rules for what arrives at a row."""
+    return B._rows_at(weight, indices)
+
+
+def _filtered(B, g, indices, rows, padding_idx, by_frequency):
+    """g without what arrives at the row `padding_idx`, and divided by how often a row was looked up."""
+    if padding_idx >= 0:
+        g = B.masked_fill(g, B.unsqueeze(B.eq(indices, padding_idx), -1), 0)
+    if by_frequency:
+        flat = B.reshape(indices, (-1,))
+        times = B.index_add(B.zeros((rows,), dtype=g.dtype, device=g.device), 0, flat, B.ones_like(flat).to(g.dtype))
+        g = B.div(g, B.reshape(B.index_select(times, 0, flat), (*indices.shape, 1)))
+    return g
+
+
+@op(promote="common", method=False, hidden=True, entry="embedding_backward")
+def embedding_backward(B, g: T, indices: Raw, rows):
+    """The gradient of the matrix: the sum of what arrives at each row."""
+    g = B.reshape(g, (-1, g.shape[-1]))
+    return B.index_add(B.zeros((rows, g.shape[1]), dtype=g.dtype, device=g.device), 0, B.reshape(indices, (-1,)), g)
+
+
+@op(method=False)
 def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """The rows of a matrix at indices of any shape.
 
@@ -173,25 +212,14 @@ def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=Fal
     if indices.dtype.name not in ("int32", "int64"):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
                            f"{indices.type()} instead (while checking arguments for embedding)")
-    flat = B.reshape(indices, (-1,)).long()
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients are not supported")
     try:
-        rows = B.index_select(weight, 0, flat)
+        if padding_idx < 0 and not scale_grad_by_freq:
+            return B._rows_at(weight, indices.long())
+        return B._rows_with_rules(weight, indices.long(), padding_idx, scale_grad_by_freq)
     except IndexError:
         raise IndexError("index out of range in self") from None
-    return B.reshape(rows, (*indices.shape, weight.shape[1]))
-
-
-@op(method=False, hidden=True)
-def embedding_backward(B, g: T, indices: Raw, rows, padding_idx, scale_grad_by_freq):
-    """The gradient of the matrix: the sum of what arrives at each row."""
-    flat, g = B.reshape(indices, (-1,)).long(), B.reshape(g, (-1, g.shape[-1]))
-    if padding_idx >= 0:
-        g = B.masked_fill(g, B.unsqueeze(B.eq(flat, padding_idx), 1), 0)
-    if scale_grad_by_freq:
-        zeros = B.zeros((rows,), dtype=g.dtype, device=g.device)
-        times = B.index_add(zeros, 0, flat, B.ones_like(flat).to(g.dtype))
-        g = B.div(g, B.unsqueeze(B.index_select(times, 0, flat), 1))
-    return B.index_add(B.zeros((rows, g.shape[1]), dtype=g.dtype, device=g.device), 0, flat, g)
 
 
 # --- negative log likelihood --------------------------------------------------------------------------------------

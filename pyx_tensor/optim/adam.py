@@ -2,8 +2,8 @@
 from ..autograd import no_grad
 from ..ops import namespace as ops
 from ..ops.optim import adam_step_
-from .optimizer import (Optimizer, by_device_and_dtype, check_learning_rate, check_not_negative, check_options,
-                        evaluate_closure)
+from .optimizer import (Optimizer, by_device_and_dtype, check_betas, check_learning_rate, check_not_negative,
+                        check_options, evaluate_closure)
 
 
 class Adam(Optimizer):
@@ -33,9 +33,7 @@ class Adam(Optimizer):
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
         check_learning_rate(lr)
         check_not_negative("epsilon value", eps)
-        for place, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        check_betas(betas)
         check_not_negative("weight_decay value", weight_decay)
         check_options(type(self).__name__, foreach=foreach, fused=fused, differentiable=differentiable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,

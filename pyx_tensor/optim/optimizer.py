@@ -265,7 +265,14 @@ def check_learning_rate(lr):
     check_not_negative("learning rate", lr)
 
 
-def check_options(name, *, foreach, fused, differentiable):
+def check_betas(betas):
+    """Raise unless all ``betas`` lie in [0, 1)."""
+    for place, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+
+
+def check_options(name, *, differentiable, foreach=None, fused=None):
     """Raise for options that cannot be had. One call of the table does a whole group: the others change nothing."""
     if differentiable:
         raise NotImplementedError(f"{name}: differentiable=True is not supported")

@@ -129,6 +129,44 @@ def test_activation_in_place(name):
     assert_close(results[0][1], results[1][1])
 
 
+TWICE = {
+    **{name: (lambda f, x, y, name=name: getattr(f, name)(x)) for name in (
+        "relu", "elu", "selu", "celu", "leaky_relu", "gelu", "silu", "mish", "hardtanh", "hardswish", "softplus",
+        "logsigmoid", "softsign", "tanhshrink", "softshrink", "hardshrink", "sigmoid", "tanh")},
+    "gelu by tanh": lambda f, x, y: f.gelu(x, approximate="tanh"),
+    "softmax": lambda f, x, y: f.softmax(x, 1),
+    "log_softmax": lambda f, x, y: f.log_softmax(x, 0),
+    "layer_norm": lambda f, x, y: f.layer_norm(x, (4,), y[0], y[1]),
+    "group_norm": lambda f, x, y: f.group_norm(x.reshape(3, 2, 2), 1, y[0, :2]),
+    "batch_norm": lambda f, x, y: f.batch_norm(x, None, None, y[0], y[1], True),
+    "linear": lambda f, x, y: f.linear(x, y, y[:, 0]),
+    "mse_loss": lambda f, x, y: f.mse_loss(x, y),
+    "huber_loss": lambda f, x, y: f.huber_loss(x, y, delta=0.7),
+    "smooth_l1_loss": lambda f, x, y: f.smooth_l1_loss(x, y, reduction="sum"),
+    "bce": lambda f, x, y: f.binary_cross_entropy(x.sigmoid(), y.sigmoid()),
+    "bce with logits": lambda f, x, y: f.binary_cross_entropy_with_logits(x, y.sigmoid()),
+    "cross_entropy": lambda f, x, y: f.cross_entropy(x, y.abs().detach().argmax(1)),
+    "cross_entropy of probabilities": lambda f, x, y: f.cross_entropy(x, y.softmax(1)),
+    "normalize": lambda f, x, y: f.normalize(x),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_gradients_of_gradients(name):
+    results = []
+    for t, x, y in zip(LIBRARIES, pair(FLOATS.astype(np.float64), True), pair(TARGETS["like"].astype(np.float64), True)):
+        output = TWICE[name](t.nn.functional, x, y)
+        first = t.autograd.grad((output * output).sum(), (x, y), create_graph=True, allow_unused=True)
+        total = sum(((g * g).sum() for g in first if g is not None), t.zeros((), dtype=t.float64))
+        second = t.autograd.grad(total, (x, y), allow_unused=True) if total.requires_grad else (None, None)
+        results.append([output, *first, *second])
+    for ours, theirs in zip(*results):
+        if ours is None or theirs is None:  # no gradient is a gradient of zeros
+            assert all(r is None or not array(r).any() for r in (ours, theirs))
+        else:
+            assert_close(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
 LOSSES = {
     "mse": (lambda t, x, y, **k: t.nn.MSELoss(**k)(x, y), "like"),
     "l1": (lambda t, x, y, **k: t.nn.L1Loss(**k)(x, y), "like"),

@@ -32,7 +32,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if input.dim() == 1 else 1
-    if input.shape == target.shape:
+    if input.dim() == target.dim() and input.shape == target.shape:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, class_dim)
     log_probs = ops.log_softmax(input, class_dim)
     loss = _nll_loss(log_probs, target, weight, ignore_index, reduction)
@@ -132,38 +132,37 @@ def _triplet(distance, anchor, positive, negative, margin, swap, reduction):
 
 
 def _nll_loss(log_probs, target, weight, ignore_index, reduction):
-    _check_classes(log_probs, target)
-    _check_types(log_probs, target, weight)
+    shape = tuple(log_probs.shape)
+    _check_classes(shape, target)
+    classes = shape[min(len(shape) - 1, 1)]
+    _check_types(classes, target, weight)
     target = target.long()
-    if log_probs.dim() == 2:
-        return ops.nll_loss(log_probs, target, weight, reduction=reduction, ignore_index=ignore_index)
-    class_dim = min(log_probs.dim() - 1, 1)
-    rows = log_probs.movedim(class_dim, -1).reshape(-1, log_probs.size(class_dim))
-    loss = ops.nll_loss(rows, target.reshape(-1), weight, reduction=reduction, ignore_index=ignore_index)
+    if len(shape) == 2:
+        return ops.nll_loss(log_probs, target, weight, reduction, ignore_index)
+    rows = log_probs.reshape(1, -1) if len(shape) == 1 else log_probs.movedim(1, -1).reshape(-1, classes)
+    loss = ops.nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
     return loss.reshape(target.shape) if reduction == "none" else loss
 
 
-def _check_classes(input, target):
-    """Raise unless ``target`` has the shape of ``input`` without its dimension of classes."""
-    if input.dim() == 0:
+def _check_classes(shape, target):
+    """Raise unless ``target`` has this shape without its dimension of classes."""
+    if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if input.dim() == 1:
+    if len(shape) == 1:
         if target.dim() > 1 or target.numel() != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}")
         return
-    if target.dim() == 0 or input.size(0) != target.size(0):
-        found = target.size(0) if target.dim() else 1
-        raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({found}).")
-    expected = [input.size(0), *input.shape[2:]]
-    if list(target.shape) != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
+    found, expected = tuple(target.shape), (shape[0], *shape[2:])
+    if found[:1] != expected[:1]:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({found[0] if found else 1}).")
+    if found != expected:
+        raise RuntimeError(f"Expected target size {list(expected)}, got {list(found)}")
 
 
-def _check_types(input, target, weight):
+def _check_types(classes, target, weight):
     """Raise unless ``target`` holds class indices and ``weight`` one factor for each class."""
     if target.dtype not in _INDEX_TYPES:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {short_name(target)}")
-    classes = input.size(min(input.dim() - 1, 1))
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
                            f"weight tensor of shape: {list(weight.shape)}")

@@ -32,8 +32,6 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         max_norm, norm_type: rows that are looked up and longer than this are shortened in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
     """
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported")
     rows = weight.size(0)
     if padding_idx is None:
         padding_idx = -1
@@ -43,7 +41,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         padding_idx %= rows
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
-    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def one_hot(tensor, num_classes=-1):

@@ -1,0 +1,37 @@
+"""Adagrad."""
+from ..ops import namespace as ops
+from .optimizer import check_learning_rate, check_not_negative, check_options
+from .tensorwise import TensorwiseOptimizer
+
+
+class Adagrad(TensorwiseOptimizer):
+    """Adagrad (Duchi et al., 2011): the gradient divided by the root of the sum of all its squares.
+
+    Args:
+        params: tensors or groups; see :class:`Optimizer`.
+        lr: the learning rate, which is divided by 1 + (step - 1) · ``lr_decay``.
+        weight_decay: this times the parameter is added to the gradient.
+        initial_accumulator_value: where the sums start.
+        eps: added to the root.
+        maximize: climb instead of descending.
+        foreach, fused: have no effect. differentiable: accepted only as False.
+    """
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
+                 maximize=False, differentiable=False, fused=None):
+        check_learning_rate(lr)
+        check_not_negative("lr_decay value", lr_decay)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("initial_accumulator_value value", initial_accumulator_value)
+        check_not_negative("epsilon value", eps)
+        check_options("Adagrad", foreach=foreach, fused=fused, differentiable=differentiable)
+        super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+                                      initial_accumulator_value=initial_accumulator_value, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, fused=fused))
+
+    def _start(self, parameter, group):
+        return {"sum": ops.full_like(parameter, group["initial_accumulator_value"])}
+
+    def _update(self, parameter, gradient, state, group, step, lr):
+        total = state["sum"].addcmul_(gradient, gradient)
+        parameter.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-lr / (1 + (step - 1) * group["lr_decay"]))

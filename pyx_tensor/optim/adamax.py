@@ -1,0 +1,38 @@
+"""Adamax."""
+from ..ops import namespace as ops
+from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
+from .tensorwise import TensorwiseOptimizer
+
+
+class Adamax(TensorwiseOptimizer):
+    """Adamax (Kingma, Ba, 2014): Adam with the largest decayed gradient in the place of the root of squares.
+
+    Args:
+        params: tensors or groups; see :class:`Optimizer`.
+        lr: the learning rate.
+        betas: how much of the average and of the maximum is kept at each step.
+        eps: added to the size of the gradient.
+        weight_decay: this times the parameter is added to the gradient.
+        maximize: climb instead of descending.
+        foreach, capturable: have no effect. differentiable: accepted only as False.
+    """
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
+                 differentiable=False, capturable=False):
+        check_learning_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        check_options("Adamax", differentiable=differentiable)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, capturable=capturable))
+
+    def _start(self, parameter, group):
+        return {name: ops.zeros_like(parameter) for name in ("exp_avg", "exp_inf")}
+
+    def _update(self, parameter, gradient, state, group, step, lr):
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        largest = state["exp_inf"].mul_(beta2)
+        largest.copy_(ops.maximum(largest, gradient.abs().add_(group["eps"])))
+        parameter.addcdiv_(mean, largest, value=-lr / (1 - beta1**step))

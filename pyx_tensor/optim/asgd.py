@@ -1,0 +1,40 @@
+"""Averaged stochastic gradient descent."""
+from ..ops import namespace as ops
+from .optimizer import check_learning_rate, check_not_negative, check_options
+from .tensorwise import TensorwiseOptimizer
+
+
+class ASGD(TensorwiseOptimizer):
+    """Averaged gradient descent (Polyak, Juditsky, 1992): ``state[p]["ax"]`` is the average of the parameter.
+
+    Args:
+        params: tensors or groups; see :class:`Optimizer`.
+        lr: the learning rate, which is divided by (1 + lambd · lr · step) ** alpha.
+        lambd: decay of the parameters. alpha: see above.
+        t0: the step from which on the average is taken; before, it is the parameter.
+        weight_decay: this times the parameter is added to the gradient.
+        maximize: climb instead of descending.
+        foreach, capturable: have no effect. differentiable: accepted only as False.
+    """
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        check_learning_rate(lr)
+        check_not_negative("weight_decay value", weight_decay)
+        check_options("ASGD", differentiable=differentiable)
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, capturable=capturable))
+
+    def _start(self, parameter, group):
+        return {"eta": ops.tensor(float(group["lr"])).float(), "mu": ops.tensor(1.0).float(),
+                "ax": ops.zeros_like(parameter)}
+
+    def _update(self, parameter, gradient, state, group, step, lr):
+        eta, mu, average = float(state["eta"]), float(state["mu"]), state["ax"]
+        parameter.mul_(1 - group["lambd"] * eta).add_(gradient, alpha=-eta)
+        if mu == 1:
+            average.copy_(parameter)
+        else:
+            average.add_(parameter.sub(average), alpha=mu)
+        state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))

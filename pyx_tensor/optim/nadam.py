@@ -1,0 +1,51 @@
+"""NAdam."""
+from ..ops import namespace as ops
+from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
+from .tensorwise import TensorwiseOptimizer
+
+_MOMENTUM_BASE = 0.96  # the base of the momentum's schedule (Dozat, 2016)
+
+
+class NAdam(TensorwiseOptimizer):
+    """NAdam (Dozat, 2016): Adam with Nesterov's momentum.
+
+    Args:
+        params: tensors or groups; see :class:`Optimizer`.
+        lr: the learning rate.
+        betas: how much of the averages of the gradient and of its square is kept at each step.
+        eps: added to the root of the second average.
+        weight_decay: this times the parameter is added to the gradient, or with ``decoupled_weight_decay``
+            lr times this times the parameter is subtracted from the parameter.
+        momentum_decay: how fast the momentum comes to its full value.
+        maximize: climb instead of descending.
+        foreach, capturable: have no effect. differentiable: accepted only as False.
+    """
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
+        check_learning_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("momentum_decay value", momentum_decay)
+        check_options("NAdam", differentiable=differentiable)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                                      momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+                                      maximize=maximize, foreach=foreach, capturable=capturable,
+                                      differentiable=differentiable))
+
+    def _start(self, parameter, group):
+        return {"mu_product": ops.tensor(1.0).float(),
+                **{name: ops.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}}
+
+    def _update(self, parameter, gradient, state, group, step, lr):
+        beta1, beta2 = group["betas"]
+        momentum, next_momentum = (beta1 * (1 - 0.5 * _MOMENTUM_BASE ** (at * group["momentum_decay"]))
+                                   for at in (step, step + 1))
+        state["mu_product"] *= momentum
+        product = float(state["mu_product"])
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        root = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
+        parameter.addcdiv_(gradient, root, value=-lr * (1 - momentum) / (1 - product))
+        parameter.addcdiv_(mean, root, value=-lr * next_momentum / (1 - product * next_momentum))
