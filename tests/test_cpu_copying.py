@@ -60,9 +60,9 @@ def test_half_precision_conversions(cpu_level):
             warnings.simplefilter("ignore")
             as_float = every.astype("f4")
         np.testing.assert_array_equal(C.cast(every, np.dtype("f4")), as_float)
-        middle = np.concatenate([as_float, as_float * np.float32(1 + 2 ** -9), as_float * np.float32(1 + 2 ** -12), np.nextafter(as_float, np.float32(0))])
-        middle = np.concatenate([middle, (as_float[:-1] + as_float[1:]) / 2, np.array([65519.99, 65520, 1e38, -3.4e38, 2.0 ** -25, 2.0 ** -25 * 1.001], "f4")])
         with np.errstate(all="ignore"):
+            middle = np.concatenate([as_float, as_float * np.float32(1 + 2 ** -9), as_float * np.float32(1 + 2 ** -12), np.nextafter(as_float, np.float32(0)),
+                                     (as_float[:-1] + as_float[1:]) / 2, np.array([65519.99, 65520, 1e38, -3.4e38, 2.0 ** -25, 2.0 ** -25 * 1.001], "f4")])
             expected = middle.astype(dtype)
         got = C.cast(middle, dtype)
         nan = np.isnan(middle)

@@ -435,6 +435,33 @@ def test_large_parallel():
     np.testing.assert_allclose(x, np.exp(a), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.dtype("f4"), np.dtype("f2"), np.dtype("u1")], ids=str)
+@pytest.mark.parametrize("side", [64, 77, 333])
+def test_transposed_operand(side, dtype):
+    a = sample(dtype, (side, side))
+    np.testing.assert_array_equal(P.add(a, a.T), a + a.T)
+    np.testing.assert_array_equal(P.where(a.T > a, a.T, a), np.where(a.T > a, a.T, a))
+    b = sample(dtype, (3, side, side + 5))
+    np.testing.assert_array_equal(P.sub(b.transpose(0, 2, 1).copy(), b.transpose(0, 2, 1)), np.zeros_like(b).transpose(0, 2, 1))
+    np.testing.assert_array_equal(P.maximum(b[:, ::2], b[:, ::2].transpose(1, 0, 2).copy().transpose(1, 0, 2)), b[:, ::2])
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+@pytest.mark.parametrize("name, reference", [("fmod", np.fmod), ("remainder", np.remainder), ("floor_divide", np.floor_divide)])
+def test_division_of_all_magnitudes(name, reference, dtype):
+    rng = np.random.default_rng(11)
+    a, b = ((rng.normal(size=40000) * 2.0 ** rng.integers(-40, 40, 40000)).astype(dtype) for _ in range(2))
+    a[:20000] = (np.round(a[:20000] / b[:20000]) * b[:20000]).astype(dtype)         # quotients next to whole numbers
+    a[-4:], b[-4:] = [0, -0.0, np.inf, 5], [3, 3, 2, np.inf]
+    near = slice(1000, 1256)                                                        # a block without large quotients
+    b[near] = a[near] * 0.37
+    with np.errstate(all="ignore"):
+        expected = reference(a, b)
+    np.testing.assert_array_equal(getattr(P, name)(a, b), expected)
+    if name == "fmod":
+        np.testing.assert_array_equal(np.signbit(P.fmod(a, b)[:-2]), np.signbit(expected[:-2]))
+
+
 def test_boolean_arithmetic():
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     np.testing.assert_array_equal(P.add(a, b), a | b)

@@ -98,7 +98,8 @@ cdef class FunctionNode(Node):
     cdef tuple unpack(self):
         if self.freed:
             raise RuntimeError(FREED)
-        return tuple([None if s is None else (<SavedValue>s).unpack(self) for s in self.saved or ()])
+        owner = self if self.stand_in is None else self.stand_in
+        return tuple([None if s is None else (<SavedValue>s).unpack(owner) for s in self.saved or ()])
 
     cdef object apply(self, list grads):
         cdef list given = list(grads)
@@ -300,7 +301,7 @@ cdef int forbid_writes(list outputs, tuple dirty) except -1:
 cdef int save_tensors(FunctionCtx ctx, FunctionNode node) except -1:
     cdef list saved = []
     for t in ctx.to_save or ():
-        saved.append(None if t is None else save(<TensorBase>t, (<TensorBase>t).requires and (<TensorBase>t).node is node))
+        saved.append(None if t is None else save(<TensorBase>t, (<TensorBase>t).requires and ((<TensorBase>t).node is node or among(t, ctx.dirty))))
     node.saved = tuple(saved)
     ctx.to_save = None
     ctx.node = weakref.ref(node)

@@ -8,6 +8,7 @@ cdef class DType:
     cdef readonly str name
     cdef readonly int code            # position in `dtypes`
     cdef readonly int itemsize        # bytes
+    cdef int shift                    # its binary logarithm
     cdef readonly Category category
     cdef readonly bint is_signed
     cdef readonly object numpy        # the numpy.dtype of the same layout

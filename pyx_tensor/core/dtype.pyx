@@ -1,6 +1,7 @@
 """Element types, and PyTorch's rules for the type of a result (by category and dimension, never by value)."""
 import numpy as np
 cimport numpy as cnp
+from cpython.ref cimport PyObject
 from ml_dtypes import bfloat16 as _ml_bfloat16
 
 cnp.import_array()
@@ -15,6 +16,7 @@ cdef class DType:
         self.category = category
         self.numpy = np.dtype(numpy_dtype)
         self.itemsize = self.numpy.itemsize
+        self.shift = self.itemsize.bit_length() - 1
         self.is_signed = category >= FLOATING or name.startswith("int")
 
     @property
@@ -83,7 +85,7 @@ aliases = {"half": float16, "float": float32, "double": float64, "short": int16,
            "cfloat": complex64, "cdouble": complex128}
 
 # By NumPy's type number; that of bfloat16 is given at run time.
-cdef list _of_num = [None] * 64
+cdef PyObject* _of_num[64]      # borrowed: `dtypes` keeps them
 cdef int _bfloat16_num = bfloat16.numpy.num
 cdef dict _of_descr = {}
 
@@ -93,11 +95,11 @@ cdef _fill_numbers():
     for d in dtypes:
         _of_descr[d.numpy] = d
         if d is not bfloat16:
-            _of_num[<int>d.numpy.num] = d
+            _of_num[<int>d.numpy.num] = <PyObject*>d
     # The C types that share a width (long and long long) have two numbers for one element type.
     for code in "bBhHiIlLqQ":
         descr = np.dtype(code)
-        _of_num[<int>descr.num] = by_name[descr.name]
+        _of_num[<int>descr.num] = <PyObject*>by_name[descr.name]
 
 
 _fill_numbers()
@@ -106,7 +108,7 @@ _fill_numbers()
 cdef DType from_type_num(int num):
     """The element type with NumPy's type number `num`, or None."""
     if 0 <= num < 64:
-        return <DType>_of_num[num]
+        return <DType>_of_num[num] if _of_num[num] != NULL else None
     return bfloat16 if num == _bfloat16_num else None
 
 

@@ -39,20 +39,19 @@ def scaling_function(Op op):
 def reduction_function(Op op not None):
     """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one."""
     cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
-    def call(input, dim=None, keepdim=False, *, dtype=None, out=None, **names):
+    def call(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
         cdef list args
-        if out is None and dtype is None and takes_dims and not names and is_plain(input) and not get_mode() & ~NO_GRAD:
+        if axis is not None:
+            dim = axis                    # NumPy's names
+        if keepdims is not None:
+            keepdim = keepdims
+        if dtype is not None and not typed:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
+        if out is None and dtype is None and takes_dims and is_plain(input) and not get_mode() & ~NO_GRAD:
             result = op.reduce(<TensorBase>input, dim, keepdim)
             if result is not None:
                 return result
-        if names or (dtype is not None and not typed):
-            if dtype is not None:
-                names["dtype"] = dtype
-            names.setdefault("dim", dim) if "axis" not in names else None
-            names.setdefault("keepdim", keepdim) if "keepdims" not in names else None
-            args = op.signature.bind((input,), names)
-        else:
-            args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
+        args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
         return op.run(args) if out is None else op.run_out(args, out)
     return call
 

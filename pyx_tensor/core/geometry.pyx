@@ -1,6 +1,7 @@
 """Shapes, strides and what each view operation makes of them, by PyTorch's rules and free of any array."""
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
+    Py_ssize_t PyNumber_AsSsize_t(object value, void* overflow) except? -1
 
 
 cdef Py_ssize_t numel(const Geometry* g) noexcept nogil:
@@ -128,11 +129,9 @@ cdef int slice_bounds(Geometry* g, int dim, Py_ssize_t start, Py_ssize_t stop, P
     return 0
 
 
-cdef Py_ssize_t slice_index(object value, Py_ssize_t missing) except? -1:
+cdef inline Py_ssize_t slice_index(object value, Py_ssize_t missing) except? -1:
     """A bound of a slice, clipped to Py_ssize_t."""
-    if value is None:
-        return missing
-    return min(max(value.__index__(), -PY_SSIZE_T_MAX), PY_SSIZE_T_MAX)
+    return missing if value is None else PyNumber_AsSsize_t(value, NULL)
 
 
 cdef int slice_(Geometry* g, int dim, object start, object stop, object step) except -1:
@@ -192,6 +191,16 @@ cdef int infer_size(Geometry* wanted, object sizes, Py_ssize_t count) except -1:
     return 0
 
 
+cdef inline void assign(Geometry* g, const Geometry* other) noexcept nogil:
+    """g = other, without the dims that aren't used."""
+    cdef int i
+    g.ndim = other.ndim
+    g.offset = other.offset
+    for i in range(other.ndim):
+        g.shape[i] = other.shape[i]
+        g.strides[i] = other.strides[i]
+
+
 cdef bint reshape_strides(Geometry* g, const Geometry* wanted) noexcept nogil:
     """Give g the wanted shape without moving data, if its strides allow that; False (and g as it was) if not."""
     cdef Geometry result
@@ -203,7 +212,7 @@ cdef bint reshape_strides(Geometry* g, const Geometry* wanted) noexcept nogil:
         result.shape[d] = wanted.shape[d]
     if numel(g) == 0 or g.ndim == 0:
         set_contiguous(&result)
-        g[0] = result
+        assign(g, &result)
         return True
     # Walk both shapes from the back; a run of g's dims that lie in one piece feeds a run of wanted dims.
     base = g.strides[g.ndim - 1]
@@ -221,7 +230,7 @@ cdef bint reshape_strides(Geometry* g, const Geometry* wanted) noexcept nogil:
                 run = taken = 1
     if v != -1:
         return False
-    g[0] = result
+    assign(g, &result)
     return True
 
 
@@ -258,14 +267,15 @@ cdef int _expand(Geometry* g, object sizes) except -1:
                 f"The expanded size of the tensor ({wanted.shape[i]}) must match the existing size ({g.shape[i - lead]}) at "
                 f"non-singleton dimension {i}.  Target sizes: {list(sizes)}.  Tensor sizes: {list(shape_tuple(g))}")
     wanted.offset = g.offset
-    g[0] = wanted
+    assign(g, &wanted)
     return 0
 
 
 cdef int _permute(Geometry* g, object dims) except -1:
-    cdef Geometry old = g[0]
+    cdef Geometry old
     cdef bint seen[MAX_DIMS]
     cdef int i = 0, d
+    assign(&old, g)
     if len(dims) != g.ndim:
         raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
                            f"desired ordering of dimensions i.e. input.dim() = {g.ndim} is not equal to len(dims) = {len(dims)}")

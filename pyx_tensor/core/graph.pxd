@@ -22,6 +22,7 @@ cdef class Node:
     cdef public dict post_hooks       # {id: hook(grad_inputs, grad_outputs)}
     cdef public object trace          # where the operation was called, in anomaly mode
     cdef dict _metadata
+    cdef Node stand_in                # whose output this node's output is, while a CopySlices runs it
     cdef object apply(self, list grads)
     cdef object release(self)
 

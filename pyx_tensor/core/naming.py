@@ -2,6 +2,11 @@
 from .tensor import TensorBase
 
 
+def short_name(tensor):
+    """The dtype as error messages call it: 'Float' for float32."""
+    return tensor.type().rpartition(".")[2].removesuffix("Tensor")
+
+
 def typename(obj):
     """The name of a tensor's type ('torch.FloatTensor'), of a class, or of an object's class, as messages show it."""
     if isinstance(obj, TensorBase):

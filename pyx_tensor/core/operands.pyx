@@ -5,7 +5,7 @@ import numpy as np
 from . cimport tensor as T
 from .device cimport Device
 from .dtype cimport FLOATING, INTEGRAL, DType
-from .geometry cimport wrap_dim
+from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
 from .record cimport check_writable
 from .tensor cimport TensorBase, is_dense
@@ -159,11 +159,14 @@ cdef int first_ndim(list args) except -1:
     return 0
 
 
+cdef list _every_dim = [tuple(range(n)) for n in range(MAX_DIMS + 1)]
+
+
 cdef tuple all_dims(object dims, int ndim):
     """None, an int or a sequence of ints as sorted, non-negative, unique dims."""
     cdef list wrapped
     if dims is None:
-        return tuple(range(ndim))
+        return <tuple>_every_dim[ndim]
     if not isinstance(dims, (list, tuple)):
         return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
     if not dims:

@@ -10,7 +10,7 @@ import weakref
 from .device cimport Device
 from .dtype cimport DType, FLOATING
 from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, next_sequence
-from .mode cimport ANOMALY, SAVED_HOOKS, get_mode
+from .mode cimport ANOMALY, NO_GRAD, SAVED_HOOKS, get_mode
 from .tensor cimport IN_CUSTOM_FUNCTION, MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, Version, ViewRecord, detached, has_node, new_tensor
 from . import mode as _mode
 from . import tensor as _tensor
@@ -384,7 +384,7 @@ cdef class OpNode(Node):
 
     cdef object resolve(self, object item):
         if type(item) is SavedValue:
-            return (<SavedValue>item).unpack(self)
+            return (<SavedValue>item).unpack(self if self.stand_in is None else self.stand_in)
         if type(item) is list:
             return [self.resolve(i) for i in item]
         return item
@@ -563,6 +563,16 @@ cdef class CopySlices(Node):
     cdef object release(self):
         self.inner.release()
 
+    cdef Node view_node(self, TensorBase like):
+        """A node for the view just after the write: what the written value's own history is, for second derivatives."""
+        cdef TensorBase view = B.empty_strided(self.shape, self.strides, dtype=like.dtype, device=like.device)
+        view.node = self
+        view.nr = 0
+        view.requires = True
+        for op, args in self.view:
+            view = op.replay(view, args)
+        return view.node
+
     cdef object apply(self, list grads):
         cdef list through
         grad = grads[0]
@@ -573,7 +583,12 @@ cdef class CopySlices(Node):
         part = result
         for op, args in self.view:
             part = op.replay(part, args)
-        through = list(self.inner.apply([B.clone(part)]))
+        if not get_mode() & NO_GRAD:
+            self.inner.stand_in = self.view_node(result)
+        try:
+            through = list(self.inner.apply([B.clone(part)]))
+        finally:
+            self.inner.stand_in = None
         if through[0] is not None:
             part.copy_(through[0])
         else:

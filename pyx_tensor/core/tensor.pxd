@@ -58,6 +58,7 @@ cdef type parameter_class
 cdef TensorBase new_tensor(object array, DType dtype, Device device)
 cdef TensorBase wrap_array(object array, Device device)
 cdef int load_geometry(TensorBase t, Geometry* g) except -1
+cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1
 cdef TensorBase make_view(TensorBase t, Geometry* g)
 cdef TensorBase detached(TensorBase t)
 cdef bint has_node(TensorBase t) except -1

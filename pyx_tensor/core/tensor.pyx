@@ -1,3 +1,4 @@
+# cython: c_api_binop_methods=True
 """TensorBase: a backend's array, its storage and its place in the recorded graph.
 
 The public class `Tensor` (core/frontend.py) derives from it and gets its operations as methods. Here stand only the
@@ -34,6 +35,22 @@ cdef extern from *:
 
 cdef extern from *:
     """
+    /* Give a Python subclass the operator slots of its C base themselves, where Python would put wrappers that look the
+       method up at every call. (Classes that users derive get Python's wrappers, so they may override operators.) */
+    static void pyx_inherit_operators(PyObject* derived, PyObject* base) {
+        PyNumberMethods* to = ((PyTypeObject*)derived)->tp_as_number;
+        PyNumberMethods* from = ((PyTypeObject*)base)->tp_as_number;
+        #define PYX_SLOT(name) to->nb_##name = from->nb_##name;
+        PYX_SLOT(add) PYX_SLOT(subtract) PYX_SLOT(multiply) PYX_SLOT(true_divide) PYX_SLOT(floor_divide) PYX_SLOT(remainder)
+        PYX_SLOT(power) PYX_SLOT(matrix_multiply) PYX_SLOT(and) PYX_SLOT(or) PYX_SLOT(xor) PYX_SLOT(lshift) PYX_SLOT(rshift)
+        #undef PYX_SLOT
+        ((PyTypeObject*)derived)->tp_richcompare = ((PyTypeObject*)base)->tp_richcompare;
+    }
+    """
+    void pyx_inherit_operators(object derived, object base)
+
+cdef extern from *:
+    """
     #include "numpy/arrayobject.h"
     /* An ndarray of `like`'s type over memory that `owner` keeps alive. */
     static PyObject* pyx_ndarray_over(PyArrayObject* like, int ndim, npy_intp* shape, npy_intp* strides, void* data,
@@ -60,6 +77,8 @@ def register_classes(type tensor, type parameter):
     global tensor_class, parameter_class
     tensor_class = tensor
     parameter_class = parameter
+    pyx_inherit_operators(tensor, TensorBase)
+    pyx_inherit_operators(parameter, TensorBase)
 
 
 @cython.freelist(64)
@@ -146,18 +165,16 @@ cdef TensorBase detached(TensorBase t):
 cdef int load_geometry(TensorBase t, Geometry* g) except -1:
     """Shape, strides and offset of a tensor in its storage, in elements."""
     cdef cnp.ndarray array
-    cdef Py_ssize_t itemsize
-    cdef int i
+    cdef int i, shift = t.dtype.shift
     if type(t.array) is cnp.ndarray:
         array = <cnp.ndarray>t.array
-        itemsize = cnp.PyArray_ITEMSIZE(array)
         g.ndim = cnp.PyArray_NDIM(array)
         for i in range(g.ndim):
             g.shape[i] = cnp.PyArray_DIM(array, i)
-            g.strides[i] = cnp.PyArray_STRIDE(array, i) // itemsize
+            g.strides[i] = cnp.PyArray_STRIDE(array, i) >> shift
         g.offset = 0
         if t.storage is not None:
-            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) // itemsize
+            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) >> shift
         return 0
     geometry.load_shape(g, t.array.shape)
     geometry.set_contiguous(g)
@@ -203,7 +220,6 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
     cdef Storage storage = t.storage_()
     cdef TensorBase result
     if type(t.array) is cnp.ndarray:
-        check_bounds(g, storage.nbytes // t.dtype.itemsize)
         result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
     else:
         backend = t.device._backend
@@ -594,33 +610,21 @@ cdef class TensorBase:
         geometry.infer_size(&wanted, sizes, geometry.numel(&g))
         return geometry.reshape_strides(&g, &wanted)
 
-    # -- operators
+    # -- operators. With C's slots (c_api_binop_methods) either operand may be the tensor, and subclasses inherit the slot
+    # itself: an operator costs no attribute look-up.
     def __add__(self, other): return _add.call2(self, other)
-    def __radd__(self, other): return _add.call2(other, self)
     def __sub__(self, other): return _sub.call2(self, other)
-    def __rsub__(self, other): return _sub.call2(other, self)
     def __mul__(self, other): return _mul.call2(self, other)
-    def __rmul__(self, other): return _mul.call2(other, self)
     def __truediv__(self, other): return _div.call2(self, other)
-    def __rtruediv__(self, other): return _div.call2(other, self)
     def __floordiv__(self, other): return _floordiv.call2(self, other)
-    def __rfloordiv__(self, other): return _floordiv.call2(other, self)
     def __mod__(self, other): return _mod.call2(self, other)
-    def __rmod__(self, other): return _mod.call2(other, self)
     def __pow__(self, other, modulo): return _pow.call2(self, other)
-    def __rpow__(self, other, modulo): return _pow.call2(other, self)
     def __matmul__(self, other): return _matmul.call2(self, other)
-    def __rmatmul__(self, other): return _matmul.call2(other, self)
     def __and__(self, other): return _and.call2(self, other)
-    def __rand__(self, other): return _and.call2(other, self)
     def __or__(self, other): return _or.call2(self, other)
-    def __ror__(self, other): return _or.call2(other, self)
     def __xor__(self, other): return _xor.call2(self, other)
-    def __rxor__(self, other): return _xor.call2(other, self)
     def __lshift__(self, other): return _lshift.call2(self, other)
-    def __rlshift__(self, other): return _lshift.call2(other, self)
     def __rshift__(self, other): return _rshift.call2(self, other)
-    def __rrshift__(self, other): return _rshift.call2(other, self)
     def __iadd__(self, other): return _add.call2_(self, other)
     def __isub__(self, other): return _sub.call2_(self, other)
     def __imul__(self, other): return _mul.call2_(self, other)

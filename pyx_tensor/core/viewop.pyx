@@ -1,11 +1,11 @@
 """Operations whose result shares its input's memory, and reading by integers and slices."""
 from .dtype cimport DType
-from .geometry cimport VIEW, Geometry, apply_view
+from .geometry cimport AS_STRIDED, VIEW, Geometry, apply_view
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
-from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, load_geometry, make_view
+from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, check_bounds, load_geometry, make_view
 from .record import namespace
 
 cdef object B = namespace
@@ -37,6 +37,8 @@ cdef class ViewOp(Op):
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
         load_geometry(t, &g)
         apply_view(self.view_kind, &g, args)
+        if self.view_kind == AS_STRIDED:      # all other views stay inside of their input
+            check_bounds(&g, t.storage_().nbytes >> t.dtype.shift)
         result = make_view(t, &g)
         if result.storage is not None:
             record = ViewRecord.__new__(ViewRecord)
@@ -71,9 +73,12 @@ cdef class ViewOp(Op):
 
 def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
-    def call(input, *sizes, **kwargs):
-        if kwargs or not sizes or not is_plain(input):
-            return op(input, *sizes, **kwargs)
+    def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
+        if not sizes:
+            named = size if size is not None else dims if dims is not None else dtype
+            sizes = () if named is None else (named,)
+        if not sizes or not is_plain(input):
+            return op(input, *sizes)
         if len(sizes) == 1 and not isinstance(sizes[0], int):
             sizes = sizes[0]
             if isinstance(sizes, DType):

@@ -200,3 +200,8 @@ def _product(sizes):
     for size in sizes:
         count *= size
     return count
+
+
+@primitive(promote="float_only", nograd=True, hidden=True, entry="qr", returns=("Q", "R"))
+def linalg_qr(B, input: T, mode="reduced"):
+    """Q with orthonormal columns and the upper triangular R whose product is the matrix; min(n, m) columns and rows."""

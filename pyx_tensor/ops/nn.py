@@ -197,9 +197,7 @@ def embedding_backward(B, g: T, indices: Raw, rows, padding_idx, scale_grad_by_f
 # --- negative log likelihood --------------------------------------------------------------------------------------
 def _read_classes(B, input, target, ignore_index):
     """(input as rows, targets as a column with 0 for those ignored, which are ignored)."""
-    if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.type()[6:-6]}")
-    target = B.reshape(target, (-1,)).long()
+    target = B.reshape(target, (-1,))
     ignored = B.eq(target, ignore_index)
     target = B.masked_fill(target, ignored, 0)
     wrong = B.logical_or(B.lt(target, 0), B.ge(target, input.shape[-1]))
@@ -217,7 +215,7 @@ def _class_weights(B, input, target, ignored, weight):
 
 @op(promote="same", method=False, hidden=True, aux=("total_weight",), vjp=dict(
     input=lambda B, g, input, target, weight, total_weight, reduction, ignore_index:
-        B.nll_loss_backward(g, input, target, weight, total_weight, reduction, ignore_index)))
+        B.nll_loss_backward(g, input, target, weight, reduction, ignore_index, total_weight)))
 def nll_loss(B, input: T, target: Raw, weight: T = None, reduction="mean", ignore_index=-100):
     """`-weight[target] * input[target]` of log probabilities.
 
@@ -229,9 +227,6 @@ def nll_loss(B, input: T, target: Raw, weight: T = None, reduction="mean", ignor
     Raises:
         IndexError: a target isn't a class.
     """
-    if weight is not None and tuple(weight.shape) != tuple(input.shape[-1:]):
-        raise RuntimeError(f"weight tensor should be defined either for all {input.shape[-1]} classes or no classes but got weight "
-                           f"tensor of shape: {list(weight.shape)}")
     shape = tuple(target.shape)
     rows, target, ignored = _read_classes(B, input, target, ignore_index)
     factors = _class_weights(B, rows, target, ignored, weight)
@@ -243,8 +238,8 @@ def nll_loss(B, input: T, target: Raw, weight: T = None, reduction="mean", ignor
     return (B.div(loss, total) if reduction == "mean" else loss), total
 
 
-@op(promote="common", method=False, hidden=True)
-def nll_loss_backward(B, g: T, input: Raw, target: Raw, weight: Raw, total_weight: Raw, reduction, ignore_index):
+@op(promote="common", method=False, hidden=True, entry="nll_loss_backward")
+def nll_loss_backward(B, g: T, input: T, target: Raw, weight: T, reduction, ignore_index, total_weight: Raw):
     """The gradient of nll_loss's input: at each target, the sample's factor."""
     rows, target, ignored = _read_classes(B, input, target, ignore_index)
     factors = _class_weights(B, rows, target, ignored, weight)

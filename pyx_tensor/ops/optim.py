@@ -12,8 +12,8 @@ _OPTIONS = dict(nograd=True, method=False, hidden=True)
 
 @op(**_OPTIONS, entry="sgd_step_")
 def _sgd_step(B, params: Raws, grads: Raws, bufs: Raws, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
-    """One step of gradient descent; `bufs` and `first` (which of them have no content yet) are empty without
-    momentum."""
+    """One step of gradient descent; `bufs` is empty without momentum, `first` says which buffers have no
+    content yet."""
     for place, (param, grad) in enumerate(zip(params, grads)):
         grad = _direction(B, param, grad, weight_decay, maximize)
         if momentum:

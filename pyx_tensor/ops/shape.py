@@ -375,14 +375,14 @@ def _to(B, input: T, dtype, device, copy):
     return B.clone(input) if copy else input
 
 
-def _cat_vjp(B, g, tensors, dim):
+def _cat_vjp(B, g, tensors_shape, dim):
     grads, at = [], 0
-    for t in tensors:
-        if t.ndim == 1 and t.shape[0] == 0 and g.ndim != 1:
-            grads.append(B.zeros_like(t))
+    for shape in tensors_shape:
+        if shape == (0,) and g.ndim != 1:
+            grads.append(B.zeros(shape, dtype=g.dtype, device=g.device))
             continue
-        grads.append(B._slice(g, dim, at, at + t.shape[dim], 1))
-        at += t.shape[dim]
+        grads.append(B._slice(g, dim, at, at + shape[dim], 1))
+        at += shape[dim]
     return grads
 
 

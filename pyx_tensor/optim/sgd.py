@@ -60,7 +60,7 @@ class SGD(Optimizer):
         return loss
 
     def _step(self, group, params):
-        buffers, first = self._momentum_buffers(params) if group["momentum"] else ([], [])
+        buffers, first = self._momentum_buffers(params) if group["momentum"] else ([], [False] * len(params))
         sgd_step_(
             params, [parameter.grad for parameter in params], buffers, lr=float(group["lr"]),
             momentum=group["momentum"], dampening=group["dampening"], weight_decay=group["weight_decay"],

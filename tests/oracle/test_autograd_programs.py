@@ -94,8 +94,7 @@ class Program:
             self.random.seed(state)
             if step != self.view:        # views are entered with the family of what they show
                 self.enter(made)
-            strides = [tuple(t.stride()) for t in made] if step == self.view else []      # of results other than views they may differ
-            self.log.append((step.__name__, [self.describe(t) for t in made], strides))
+            self.log.append((step.__name__, [self.describe(t) for t in made]))
         self.log.append(("values", [self.describe(t) for t in self.pool]))
         self.differentiate()
         return self.log
@@ -164,6 +163,8 @@ class Program:
 
     def write(self):
         t = self.pick()
+        if 0 in t.stride():        # PyTorch fills expanded tensors, and refuses other writes; here all are refused
+            return [t.add_(1)]
         name = self.random.choice(["add_", "add_", "mul_", "mul_", "sub_", "div_", "copy_", "fill_", "zero_", "exp_", "tanh_", "sigmoid_",
                                    "neg_", "clamp_", "pow_", "sqrt_", "reciprocal_"])
         if name in ("add_", "mul_", "sub_", "div_"):
@@ -184,13 +185,15 @@ class Program:
         """`t.name(*args)`. Where its gradient needs what it overwrites, we keep a copy, but PyTorch refuses backward: there
         the same is spelled with a copy."""
         if self.m is torch and name != "add_":
-            return t.copy_(getattr(t.clone(), name[:-1])(*args))
+            return t.copy_(getattr(t.clone(), name[:-1])(*[a.clone() if a is t else a for a in args]))
         return getattr(t, name)(*args)
 
     def set_item(self):
-        t = self.pick(1)
+        t = self.pick(1)           # PyTorch's indexed and masked writes to expanded tensors are deprecated; here they are refused
         d = self.dim(t) % t.ndim
         size = t.shape[d]
+        if 0 in t.stride():
+            return []
         index = self.random.choice([self.random.randrange(0, max(size, 1)), self.slice(size), self.integers(max(size, 1), (2,))])
         index = (slice(None),) * d + (index,)
         t[index] = self.operand(t.detach()[index], self.family[id(t)])
@@ -198,7 +201,7 @@ class Program:
 
     def masked_write(self):
         t = self.pick(1)
-        if 0 in t.stride():        # PyTorch's masked writes to expanded tensors are deprecated, and refused here
+        if 0 in t.stride():
             return []
         kind = self.random.choice(["masked_fill_", "setitem", "where", "index_add_", "index_fill_", "masked_scatter"])
         if kind == "masked_fill_":

@@ -324,6 +324,7 @@ def test_initial_values_of_convolutions():
     lambda t: t.nn.CrossEntropyLoss()(t.zeros(3, 4), t.tensor([0, 1])),
     lambda t: t.nn.CrossEntropyLoss()(t.zeros(3, 4), t.tensor([0, 1, 9])),
     lambda t: t.nn.CrossEntropyLoss()(t.zeros(3, 4), t.tensor([0.0, 1.0, 2.0])),
+    lambda t: t.nn.CrossEntropyLoss()(t.zeros(3, 4), t.zeros(3, 4).long()),
     lambda t: t.nn.CrossEntropyLoss(t.ones(3))(t.zeros(3, 4), t.tensor([0, 1, 2])),
     lambda t: t.nn.CrossEntropyLoss(label_smoothing=2)(t.zeros(3, 4), t.tensor([0, 1, 2])),
     lambda t: t.nn.CrossEntropyLoss()(t.zeros(4), t.tensor([0, 1])),

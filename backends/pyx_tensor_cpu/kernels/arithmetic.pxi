@@ -85,7 +85,7 @@ cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
     elif op == RELU:
         for i in range(n): out[i] = <number>m_select(a[i] <= 0, 0, a[i])
     elif op == RELU_BACKWARD:
-        for i in range(n): out[i] = <number>m_select(b[i] > 0, a[i], 0)
+        for i in range(n): out[i] = <number>m_select(b[i] <= 0, 0, a[i])
     elif op == SIGN:
         for i in range(n): out[i] = <number>m_sign(a[i])
 

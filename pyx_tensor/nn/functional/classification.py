@@ -1,8 +1,12 @@
 """Losses between scores of classes and targets, and between vectors; see ``loss`` for ``reduction``."""
+from ...core.dtype import by_name
+from ...core.naming import short_name
 from ...ops import namespace as ops
 from ._reduction import apply_reduction, resolve_reduction
 from .activation import logsigmoid
 from .distance import pairwise_distance
+
+_INDEX_TYPES = (by_name["int64"], by_name["uint8"])
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
@@ -129,9 +133,12 @@ def _triplet(distance, anchor, positive, negative, margin, swap, reduction):
 
 def _nll_loss(log_probs, target, weight, ignore_index, reduction):
     _check_classes(log_probs, target)
-    if log_probs.dim() <= 2:
+    _check_types(log_probs, target, weight)
+    target = target.long()
+    if log_probs.dim() == 2:
         return ops.nll_loss(log_probs, target, weight, reduction=reduction, ignore_index=ignore_index)
-    rows = log_probs.movedim(1, -1).reshape(-1, log_probs.size(1))
+    class_dim = min(log_probs.dim() - 1, 1)
+    rows = log_probs.movedim(class_dim, -1).reshape(-1, log_probs.size(class_dim))
     loss = ops.nll_loss(rows, target.reshape(-1), weight, reduction=reduction, ignore_index=ignore_index)
     return loss.reshape(target.shape) if reduction == "none" else loss
 
@@ -152,10 +159,21 @@ def _check_classes(input, target):
         raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
 
 
+def _check_types(input, target, weight):
+    """Raise unless ``target`` holds class indices and ``weight`` one factor for each class."""
+    if target.dtype not in _INDEX_TYPES:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {short_name(target)}")
+    classes = input.size(min(input.dim() - 1, 1))
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
+                           f"weight tensor of shape: {list(weight.shape)}")
+
+
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, class_dim):
     """Cross entropy with targets that are probabilities."""
     if not target.is_floating_point():
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}")
+        raise RuntimeError("Expected floating point type for target with class probabilities, "
+                           f"got {short_name(target)}")
     classes = input.size(class_dim)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
