@@ -347,7 +347,8 @@ cdef class Op(Slot):
                                       "and the operation has no default")
         warnings.warn(f"operation {self.name!r} runs on the CPU: backend {device.type!r} has no kernel for it")
         cpu = as_device("cpu")
-        moved = [a.to(cpu) if isinstance(a, TensorBase) else [x.to(cpu) for x in a] if type(a) is list else a for a in args]
+        moved = [a.to(cpu) if isinstance(a, TensorBase) else [x if x is None else x.to(cpu) for x in a] if type(a) is list else a
+                 for a in args]
         result = self.run(moved)
         return result.to(device) if isinstance(result, TensorBase) else type(result)([r.to(device) for r in result])
 

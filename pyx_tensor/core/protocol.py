@@ -6,7 +6,10 @@ with one compute dtype, dims normalised (see docs/architecture.md). Of promotion
 """
 
 
-class Backend:
+from .derived import DerivedEntries
+
+
+class Backend(DerivedEntries):
     """Base class of backends. Capabilities are declared here, never guessed from a name."""
 
     name = None                #: device type, as in ``device("name")``
@@ -89,7 +92,8 @@ class Backend:
         raise NotImplementedError
 
 
-#: What `register_backend` insists on. Every other operation has a default in terms of these.
+#: What `register_backend` insists on. Most other operations have defaults in terms of these, in the front end or in `derived`;
+#: a backend that lacks one of the rest may ask for `fallback_to_cpu`.
 MANDATORY = (
     "from_numpy", "to_numpy", "dtype_name", "empty", "full", "cast", "copy", "as_strided",
     "add", "mul", "div", "neg", "exp", "log", "sqrt", "sin", "floor", "maximum", "eq", "lt",
