@@ -23,6 +23,7 @@ class CPUBackend(ArrayModuleBackend):
                 if not name.startswith("_") and name not in INTERNAL and callable(function) and getattr(function, "__module__", "") == module.__name__:
                     setattr(self, name, function)
         self.empty = memory.empty
+        self.recycler = memory.recycler()
 
     def current_device(self):
         return None       # there is one CPU, and its tensors carry no index

@@ -18,6 +18,7 @@ class Backend(DerivedEntries):
     strided = False            #: arrays have strides, and ``as_strided`` makes any view
     views = False              #: slices and reshapes share memory with their array
     mutable = False            #: ``copy_`` writes in place
+    recycler = 0               #: address of a C function int(PyObject*) offered the array of a tensor that dies; 0: none
     fallback_to_cpu = False    #: run what is missing on the CPU, with one warning per operation
 
     # -- devices
