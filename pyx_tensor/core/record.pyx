@@ -148,6 +148,9 @@ def type_name(DType dtype):
 
 cdef SavedValue save(TensorBase t, bint is_output):
     cdef SavedValue saved = SavedValue.__new__(SavedValue)
+    if t.inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+                           "use it in autograd.")
     saved.requires = t.requires
     saved.is_output = is_output
     saved.nr = t.nr

@@ -470,13 +470,13 @@ def _real(B, input: T):
     """The real part of a complex tensor."""
 
 
-@op()
+@op(method=False)
 def real(B, input: T):
     """The real part; a real tensor itself."""
     return B._real(input) if input.dtype.is_complex else input
 
 
-@primitive(vjp=dict(input=lambda B, g: B.mul(g, 1j)))
+@primitive(method=False, vjp=dict(input=lambda B, g: B.mul(g, 1j)))
 def imag(B, input: T):
     """The imaginary part of a complex tensor."""
 
