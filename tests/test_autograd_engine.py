@@ -505,7 +505,7 @@ def test_graphs_have_no_reference_cycles():
     gc.disable()
     try:
         x = leaf(1.0, 2.0)
-        y = (x * x).exp().sqrt()
+        y = (x * x).exp() + 0
         v = y[:1]
         v.mul_(3)
         z = torch.stack([y, y]).sum()
@@ -522,7 +522,11 @@ def test_graphs_have_no_reference_cycles():
 def test_backward_inside_a_hook():
     x, other = leaf(1.0), leaf(5.0)
     y = x * 2
-    y.register_hook(lambda g: (other * other).backward())
+
+    def hook(g):
+        with torch.enable_grad():
+            (other * other).backward()
+    y.register_hook(hook)
     y.backward()
     assert (x.grad.item(), other.grad.item()) == (2.0, 10.0)
 
@@ -585,7 +589,7 @@ def test_threads_on_graphs_of_their_own():
 
 
 def test_threads_on_a_shared_graph():
-    x = leaf(*range(100))
+    x = leaf(*[k / 100 for k in range(100)])
     shared = (x * x).exp().log()
     in_threads(lambda i: grad((shared * (i + 1)).sum(), x, retain_graph=True)[0].sub_(2 * (i + 1) * x.detach()).abs().max().item() < 1e-9 or 1 / 0)
 

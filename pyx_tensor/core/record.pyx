@@ -291,6 +291,8 @@ cdef class Gradient:
         cdef int k = 0
         if self.n_outputs == 1 and not isinstance(results, (tuple, list)):
             t = <TensorBase>results
+            if t.dtype.category < FLOATING:
+                return 0
             t.node = node
             t.nr = 0
             t.requires = True
