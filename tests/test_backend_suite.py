@@ -5,8 +5,10 @@ import sys
 import numpy as np
 import pytest
 
+import pyx_tensor as torch
 from pyx_tensor.core import registry
 from pyx_tensor.core.array_module import ArrayModuleBackend
+from pyx_tensor.core.protocol import MANDATORY, Backend
 from pyx_tensor.testing import backend_suite
 
 STRICT = "array_api_strict"
@@ -20,7 +22,34 @@ else:
         devices = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "device2")]
         registry.register_backend(STRICT, ArrayModuleBackend(STRICT, array_api_strict, devices=devices))
 
-test_backend = backend_suite.pytest_cases(*NAMES)
+
+class Primitives(Backend):
+    """Nothing but the mandatory primitives and what strided, mutable arrays take."""
+
+    name = "primitives"
+    array_type = np.ndarray
+    strided = views = mutable = fallback_to_cpu = True
+
+    def __init__(self):
+        source = ArrayModuleBackend(self.name, np, strided=True, views=True, mutable=True)
+        self.dtypes = {name: dtype for name, dtype in source.dtypes.items() if not name.startswith("complex")}
+        for entry in (*MANDATORY, "copy_", "strides", "offset"):
+            setattr(self, entry, getattr(source, entry))
+
+
+if Primitives.name not in registry.registered_backends():
+    registry.register_backend(Primitives.name, Primitives())
+
+test_backend = pytest.mark.filterwarnings("ignore:operation .* runs on the CPU")(backend_suite.pytest_cases(*NAMES, Primitives.name))
+
+
+def test_a_trip_through_the_cpu_is_told():
+    x = torch.tensor([4.0, 9.0], device=Primitives.name, requires_grad=True)
+    with pytest.warns(UserWarning, match="operation 'pow' runs on the CPU: backend 'primitives' has no kernel for it"):
+        y = x ** 0.5
+    y.sum().backward()
+    assert y.device.type == x.grad.device.type == Primitives.name
+    assert y.tolist() == [2, 3] and x.grad.tolist() == [0.25, pytest.approx(1 / 6)]
 
 
 class Broken(ArrayModuleBackend):

@@ -265,6 +265,8 @@ def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     cdef cnp.ndarray places = as_index(index), source = at_least_1d(array), result
     shape = (<object>places).shape
     places = at_least_1d(places)
+    if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
+        return np.empty(shape, array.dtype)
     check_fits(places, source, None, dim, "gather")
     check_range(places, 0, size_along(source, dim), dim, RuntimeError)
     result = new_array(cnp.PyArray_NDIM(places), <const Py_ssize_t *>cnp.PyArray_DIMS(places), array.dtype)
@@ -278,6 +280,8 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     cdef cnp.ndarray source = np.broadcast_to(src, (<object>places).shape) if src.ndim == 0 else src
     cdef bint widen = operation != PUT and needs_widening(array)
     check_dtype(array, source, name)
+    if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
+        return contiguous_copy(array)
     check_fits(places, target, source, dim, name)
     check_range(places, 0, size_along(target, dim), dim, RuntimeError)
     target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)

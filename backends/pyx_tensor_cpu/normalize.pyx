@@ -189,6 +189,15 @@ cdef cnp.ndarray parameter(str name, str what, cnp.ndarray a, int normalized_ndi
     return contiguous(p)
 
 
+cdef cnp.ndarray statistics_of(cnp.ndarray a, int normalized_ndim):
+    """Room for one number per row."""
+    cdef Py_ssize_t shape[64]
+    cdef int i, ndim = cnp.PyArray_NDIM(a)
+    for i in range(ndim):
+        shape[i] = cnp.PyArray_DIM(a, i) if i < ndim - normalized_ndim else 1
+    return new_array(ndim, shape, a.dtype)
+
+
 def layer_norm(cnp.ndarray a, int normalized_ndim, weight, bias, double eps):
     """(y, mean, rstd) over the last normalized_ndim dims; mean and rstd keep those dims with size 1, in float32 for half types."""
     cdef Py_ssize_t rows, n, size, jobs, job, begin, item
@@ -204,9 +213,10 @@ def layer_norm(cnp.ndarray a, int normalized_ndim, weight, bias, double eps):
     w = parameter("layer_norm", "weight", a, normalized_ndim, weight, 1)
     b = parameter("layer_norm", "bias", a, normalized_ndim, bias, 0)
     y = empty_like(a)
-    outer = np.shape(a)[:a.ndim - normalized_ndim] + (1,) * normalized_ndim
-    mean, rstd = np.zeros(outer, a.dtype), np.full(outer, np.nan, a.dtype)
+    mean, rstd = statistics_of(a, normalized_ndim), statistics_of(a, normalized_ndim)
     if cnp.PyArray_SIZE(a) == 0:
+        mean.fill(0)
+        rstd.fill(np.nan)
         return y, mean, rstd
     item = cnp.PyArray_ITEMSIZE(a)
     size = max(1, JOB // n)

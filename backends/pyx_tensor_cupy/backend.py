@@ -3,14 +3,13 @@ import functools
 import inspect
 
 from pyx_tensor.core.array_module import CATEGORY, ArrayModuleBackend
-from pyx_tensor.core.protocol import Backend
-
 from .runtime import RuntimeMethods
 
 # Our entry: the name in cupyx.scipy.special.
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "sigmoid": "expit"}
-# What the array-module backend has beside entries that work on arrays.
-HELPERS = {"address", "arange_like", "bind", "create", "index_of", "on_host"}
+# What a backend has beside entries that work on arrays.
+HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy", "full",
+           "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy"}
 INSTALL = "pip install 'pyx-tensor[cuda12]' for CUDA 12, or 'pyx-tensor[cuda13]' for CUDA 13"
 
 
@@ -63,9 +62,8 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
 
     def _follow_arrays(self):
         """Let every entry run on the device of its first array; needed only where there are several devices."""
-        own = {name for name, _ in inspect.getmembers(self, inspect.isroutine)
-               if not name.startswith("_") and not hasattr(Backend, name)} - HELPERS - set(dir(RuntimeMethods))
-        for name in own | {"cast", "copy", "copy_"}:
+        names = {name for name, _ in inspect.getmembers(self, inspect.isroutine) if not name.startswith("_")}
+        for name in names - HELPERS - set(dir(RuntimeMethods)):
             setattr(self, name, self._on_device_of_arrays(getattr(self, name)))
 
     def _on_device_of_arrays(self, method):

@@ -11,7 +11,8 @@ cimport numpy as cnp
 
 from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge
 from ..core.mode cimport ANOMALY, NO_GRAD, get_mode
-from ..core.tensor cimport TensorBase
+from ..core.operands cimport as_array
+from ..core.tensor cimport TensorBase, new_tensor
 from ..core import mode as _mode
 from ..core.record import gradient_edge, namespace
 
@@ -114,8 +115,7 @@ cdef bint sums_to(tuple shape, tuple target):
 
 cdef bint is_ours(TensorBase grad) except -1:
     """True where nobody else can see this gradient's memory, so that a leaf may keep it as it is."""
-    # References: the caller's list or variable, and the argument here.
-    return (Py_REFCNT(grad) <= 3 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
+    return (Py_REFCNT(grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
             and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>grad.array) and not grad.requires
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>grad.array))
 
@@ -232,7 +232,7 @@ cdef class Run:
                     accumulate(<AccumulateGrad>node, grads, self.create_graph)
             return 0
         try:
-            results = list(node.apply(grads))
+            results = <list>node.apply(grads)
         except Exception as error:
             if node.trace is not None:
                 explain(node, error)
@@ -421,5 +421,5 @@ def backward_from_scalar(TensorBase t not None):
     """`t.backward()` with nothing else said; False where t isn't a single number that needs a gradient."""
     if t.ndim_() or not t.needs_grad():
         return False
-    run_backward([t], [B.ones((), dtype=t.dtype, device=t.device)], False, False)
+    run_backward([t], [new_tensor(as_array(1.0, t.dtype, t.device), t.dtype, t.device)], False, False)
     return True

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from . import host_math
+from .derived import contiguous_strides
 from .protocol import Backend
 
 CATEGORY = {"bool": "b", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "f", "complex64": "c", "complex128": "c",
@@ -44,15 +45,6 @@ def module_dtypes(xp):
     as_dtype = getattr(xp, "dtype", lambda dtype: dtype)
     found = {name: getattr(xp, name, None) or getattr(xp, name + "_", None) for name in CATEGORY}     # bool, or NumPy 1's bool_
     return {name: as_dtype(dtype) for name, dtype in found.items() if dtype is not None}
-
-
-def contiguous_strides(shape):
-    """Strides, in elements, of a row-major array."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
 
 
 class ArrayModuleBackend(Backend):
@@ -99,7 +91,7 @@ class ArrayModuleBackend(Backend):
     def bind(self, entry, accepts, function):
         """Make a function of arrays the pointwise entry of that name, unless the class has one; see POINTWISE for `accepts`."""
         self._functions[entry] = function, accepts
-        if hasattr(type(self), entry):
+        if getattr(type(self), entry, None) is not getattr(Backend, entry, None):
             return
         if self.out:
             def call(*arrays, out=None):
@@ -317,6 +309,9 @@ class ArrayModuleBackend(Backend):
 
     def strides(self, array):
         return tuple(s // array.dtype.itemsize for s in array.strides)
+
+    def view_dtype(self, array, dtype):
+        return array.view(dtype) if self.strided else super().view_dtype(array, dtype)
 
     def offset(self, array, root):
         return (self.address(array) - self.address(root)) // array.dtype.itemsize

@@ -26,6 +26,15 @@ PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 
 operations = {}      # name -> Op: the table
 functions = {}       # public name -> the function that users call, in-place forms ('name_') among them
 methods = {}         # those that are methods of Tensor too
+properties = {}      # name -> (getter, setter or None): properties of Tensor
+
+
+def publish_function(function):
+    """Enter a plain function over operations, for what no definition can say (any number of tensors, none at all)."""
+    functions[function.__name__] = function
+    setattr(namespace, function.__name__, function)
+    function.__module__ = "pyx_tensor"
+    return function
 
 
 def _camel(name):

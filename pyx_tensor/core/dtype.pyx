@@ -250,3 +250,14 @@ cdef class Promotion:
 
     cdef DType result(self):
         return _combine(_combine(self.dims, self.zero_dims), self.scalars)
+
+
+def result_dtype(*operands):
+    """The dtype of an operation on tensors and Python numbers."""
+    cdef Promotion promotion = Promotion.__new__(Promotion)
+    for x in operands:
+        if isinstance(getattr(x, "dtype", None), DType):
+            promotion.add_tensor(x.dtype, x.ndim)
+        else:
+            promotion.add_scalar(x)
+    return promotion.result()

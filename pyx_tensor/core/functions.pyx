@@ -63,6 +63,19 @@ def general_function(Op op not None):
 
 
 def in_place_function(Op op not None):
+    if op.signature.params == ("input", "other"):
+        return binary_in_place_function(op)
     def call(*args, **kwargs):
         return op.in_place(*args, **kwargs)
+    return call
+
+
+def binary_in_place_function(Op op):
+    def call(input, other, *, alpha=None):
+        if alpha is not None:
+            if not op.takes_alpha:
+                raise TypeError(f"{op.name}_() got an unexpected keyword argument 'alpha'")
+            other = scaled(input, other, alpha)
+        result = op.call2_(input, other)
+        return op.run_inplace([input, other], False) if result is NotImplemented else result
     return call

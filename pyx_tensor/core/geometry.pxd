@@ -38,3 +38,4 @@ cdef enum ViewKind:
     AS_STRIDED
     INDEX
     ALIAS
+    RETYPE                            # another dtype: see make_retyped_view in tensor.pyx

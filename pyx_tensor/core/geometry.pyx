@@ -392,9 +392,9 @@ cdef int apply_view(int kind, Geometry* g, tuple args) except -1:
         return _as_strided(g, args[0], args[1], args[2])
     if kind == INDEX:
         return index_basic(g, args[0])
-    return 0      # ALIAS
+    return 0      # ALIAS, RETYPE
 
 
 VIEW_KINDS = dict(view=VIEW, expand=EXPAND, permute=PERMUTE, transpose=TRANSPOSE, squeeze=SQUEEZE, unsqueeze=UNSQUEEZE,
                   select=SELECT, slice=SLICE, diagonal=DIAGONAL, unfold=UNFOLD, as_strided=AS_STRIDED, index_basic=INDEX,
-                  alias=ALIAS)
+                  alias=ALIAS, retype=RETYPE)

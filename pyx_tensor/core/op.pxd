@@ -27,6 +27,8 @@ cdef class Op(Slot):
     cdef readonly int n_aux
     cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
+    cdef bint simple                  # tensors and plain arguments only
+    cdef bint writes_same             # the result has the compute dtype
     cdef bint plain_positional         # positional arguments are the parameters, one to one
     cdef int kinds[MAX_PARAMS]
     cdef list table                   # per backend: entry or None
@@ -39,6 +41,8 @@ cdef class Op(Slot):
     cdef object operate(self, list args)
     cdef object explained(self, object error, list args)
     cdef object run(self, list args)
+    cdef object run_plain(self, list args)
+    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
     cdef Device join(self, Device device, TensorBase t, bint* moved)

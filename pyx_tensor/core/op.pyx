@@ -14,9 +14,9 @@ from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
-from .operands cimport (all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
+from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
                         is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
-from .record cimport DIM, DIMS, RAW, RAWS, TENSOR, TENSORS, TYPE
+from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
 from .tensor cimport TensorBase, Version, wrap_array
 from . import mode as _mode
@@ -55,6 +55,8 @@ cdef class Op(Slot):
         self.result = result
         self.returns = returns
         self.takes_alpha = alpha
+        self.writes_same = result == "same"
+        self.simple = all([kind in (PLAIN, TENSOR, RAW) for kind in signature.kinds])
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
@@ -139,7 +141,26 @@ cdef class Op(Slot):
         return self.operate([a, b])
 
     cdef object call2_(self, object a, object b):
+        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b):
+            return a
         return self.run_inplace([a, b], True)
+
+    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
+        """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
+        cdef unsigned int mode = get_mode()
+        cdef Version version
+        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.view is not None
+                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
+            return False
+        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
+            return False
+        entry = self.entry(t.device)
+        if entry is None or not self.takes_out[t.device.slot]:
+            return False
+        entry(t.array, u.array, t.array)
+        version = t.version_()
+        version.value += 1
+        return True
 
     cdef object reduce(self, TensorBase t, object dim, object keepdim):
         """A reduction of a plain tensor with the usual arguments."""
@@ -214,6 +235,10 @@ cdef class Op(Slot):
         cdef unsigned int mode = get_mode()
         cdef bint record
         cdef Device device
+        if self.simple and not mode & ~NO_GRAD:
+            result = self.run_plain(args)
+            if result is not None:
+                return result
         if mode & INTERCEPT or not all_plain(args):
             result = intercepted(self, args)
             if result is not NotImplemented:
@@ -232,6 +257,43 @@ cdef class Op(Slot):
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
+
+    cdef object run_plain(self, list args):
+        """The path for plain tensors of one dtype and device with a kernel; None where the general one is needed."""
+        cdef DType dtype = None
+        cdef Device device = None
+        cdef TensorBase t
+        cdef bint needed = False
+        cdef list arrays = []
+        cdef int i
+        for i in range(self.n_params):
+            value = args[i]
+            if self.kinds[i] == PLAIN or value is None:
+                arrays.append(value)
+                continue
+            if not is_plain(value):
+                return None
+            t = <TensorBase>value
+            if device is not None and t.device is not device:
+                return None
+            device = t.device
+            if self.kinds[i] == TENSOR:
+                if dtype is not None and t.dtype is not dtype:
+                    return None
+                dtype = t.dtype
+            needed = needed or t.needs_grad()
+            arrays.append(t.array)
+        if dtype is None or (FLOAT <= self.promote < SAME and dtype.category < FLOATING):
+            return None
+        entry = self.entry(device)
+        needed = needed and not get_mode() & NO_GRAD and not self.nograd
+        if entry is None or (needed and self.gradient is None):
+            return None
+        try:
+            raw = entry(*arrays)
+        except (ValueError, TypeError, ZeroDivisionError) as error:
+            raise self.explained(error, args) from None
+        return self.finish(raw, device, args, needed)
 
     cdef object run_default(self, list args):
         cdef Py_ssize_t n = self.signature.n_positional
@@ -285,7 +347,8 @@ cdef class Op(Slot):
                                       "and the operation has no default")
         warnings.warn(f"operation {self.name!r} runs on the CPU: backend {device.type!r} has no kernel for it")
         cpu = as_device("cpu")
-        moved = [a.to(cpu) if isinstance(a, TensorBase) else [x.to(cpu) for x in a] if type(a) is list else a for a in args]
+        moved = [a.to(cpu) if isinstance(a, TensorBase) else [x if x is None else x.to(cpu) for x in a] if type(a) is list else a
+                 for a in args]
         result = self.run(moved)
         return result.to(device) if isinstance(result, TensorBase) else type(result)([r.to(device) for r in result])
 

@@ -12,6 +12,7 @@ cdef str different_devices(Device a, Device b)
 cdef str dtype_title(DType dtype)
 cdef bint broadcasts_to(tuple shape, tuple target)
 cdef bint same_memory(TensorBase a, TensorBase b) except -1
+cdef bint alike_and_apart(object a, object b) noexcept
 cdef bint may_overlap(TensorBase a, TensorBase b)
 cdef int first_ndim(list args) except -1
 cdef tuple all_dims(object dims, int ndim)

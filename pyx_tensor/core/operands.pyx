@@ -138,6 +138,25 @@ cdef bint same_memory(TensorBase a, TensorBase b) except -1:
     return True
 
 
+cdef bint alike_and_apart(object a, object b) noexcept:
+    """Two row-major ndarrays of one shape, the first writable, that are the same memory or share none."""
+    cdef cnp.ndarray x, y
+    cdef char* left
+    cdef char* right
+    cdef int i
+    if type(a) is not cnp.ndarray or type(b) is not cnp.ndarray:
+        return False
+    x, y = <cnp.ndarray>a, <cnp.ndarray>b
+    if (cnp.PyArray_NDIM(x) != cnp.PyArray_NDIM(y) or not cnp.PyArray_ISWRITEABLE(x) or not cnp.PyArray_IS_C_CONTIGUOUS(x)
+            or not cnp.PyArray_IS_C_CONTIGUOUS(y)):
+        return False
+    for i in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_DIM(x, i) != cnp.PyArray_DIM(y, i):
+            return False
+    left, right = <char*>cnp.PyArray_DATA(x), <char*>cnp.PyArray_DATA(y)
+    return left == right or left + cnp.PyArray_NBYTES(x) <= right or right + cnp.PyArray_NBYTES(y) <= left
+
+
 cdef bint may_overlap(TensorBase a, TensorBase b):
     """Could a write to a change b? (By the extents of their memory; True when in doubt.)"""
     if type(a.array) is cnp.ndarray and type(b.array) is cnp.ndarray:

@@ -6,7 +6,10 @@ with one compute dtype, dims normalised (see docs/architecture.md). Of promotion
 """
 
 
-class Backend:
+from .derived import DerivedEntries
+
+
+class Backend(DerivedEntries):
     """Base class of backends. Capabilities are declared here, never guessed from a name."""
 
     name = None                #: device type, as in ``device("name")``
@@ -80,12 +83,17 @@ class Backend:
         """Strides in elements; only asked of a `strided` backend."""
         raise NotImplementedError
 
+    def view_dtype(self, array, dtype):
+        """The memory of `array` read as another dtype, the last dim adjusted; ValueError where that can't be."""
+        raise NotImplementedError(f"backend {self.name!r} can't read memory as another dtype")
+
     def offset(self, array, root):
         """Elements from the first element of `root` to that of `array`, a view of it; only for `strided` backends."""
         raise NotImplementedError
 
 
-#: What `register_backend` insists on. Every other operation has a default in terms of these.
+#: What `register_backend` insists on. Most other operations have defaults in terms of these, in the front end or in `derived`;
+#: a backend that lacks one of the rest may ask for `fallback_to_cpu`.
 MANDATORY = (
     "from_numpy", "to_numpy", "dtype_name", "empty", "full", "cast", "copy", "as_strided",
     "add", "mul", "div", "neg", "exp", "log", "sqrt", "sin", "floor", "maximum", "eq", "lt",

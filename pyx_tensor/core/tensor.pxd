@@ -60,6 +60,7 @@ cdef TensorBase wrap_array(object array, Device device)
 cdef int load_geometry(TensorBase t, Geometry* g) except -1
 cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1
 cdef TensorBase make_view(TensorBase t, Geometry* g)
+cdef TensorBase make_retyped_view(TensorBase t, DType dtype)
 cdef TensorBase detached(TensorBase t)
 cdef bint has_node(TensorBase t) except -1
 cdef bint is_dense(object array) noexcept

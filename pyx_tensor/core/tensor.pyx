@@ -234,6 +234,23 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
     return result
 
 
+cdef TensorBase make_retyped_view(TensorBase t, DType dtype):
+    """t's memory read as another dtype. Where sizes differ the last dim grows or shrinks, and must lie in one piece."""
+    cdef Storage storage = t.storage_()
+    cdef TensorBase result
+    backend = t.device._backend
+    try:
+        array = backend.view_dtype(t.array, backend.dtypes[dtype.name])
+    except ValueError as error:
+        raise RuntimeError(f"a view of a {t.dtype} tensor of shape {list(t.shape_())} and strides {list(t.stride())} as {dtype} isn't "
+                           f"possible: {error}") from None
+    result = new_tensor(array, dtype, t.device)
+    link(storage, result)
+    result.version = t.version_()
+    result.inference = t.inference
+    return result
+
+
 cdef bint is_dense(object array) noexcept:
     """True for an ndarray whose elements fill its memory in some order of its dims."""
     return cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array) or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>array)
@@ -469,6 +486,15 @@ cdef class TensorBase:
             load_geometry(t, &g)
             t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
         return 0
+
+    def _become(self, TensorBase view not None):
+        """Take the shape, strides and place in the graph of a view of this very tensor."""
+        self.point_at(view.array, view.storage)
+        if self.view is not None:
+            self.view = view.view
+        if view.requires:
+            self.node = view.node
+            self.nr = view.nr
 
     def _adopt(self, TensorBase other not None):
         self.adopt(other)

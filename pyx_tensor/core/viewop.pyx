@@ -1,11 +1,12 @@
 """Operations whose result shares its input's memory, and reading by integers and slices."""
-from .dtype cimport DType
-from .geometry cimport AS_STRIDED, VIEW, Geometry, apply_view
+from .dtype cimport FLOATING, DType
+from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
-from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, check_bounds, load_geometry, make_view
+from .tensor cimport (MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, check_bounds, load_geometry,
+                      make_retyped_view, make_view)
 from .record import namespace
 
 cdef object B = namespace
@@ -35,11 +36,15 @@ cdef class ViewOp(Op):
         cdef OpNode node
         cdef unsigned int mode = get_mode()
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
-        load_geometry(t, &g)
-        apply_view(self.view_kind, &g, args)
-        if self.view_kind == AS_STRIDED:      # all other views stay inside of their input
-            check_bounds(&g, t.storage_().nbytes >> t.dtype.shift)
-        result = make_view(t, &g)
+        if self.view_kind == RETYPE:
+            result = make_retyped_view(t, args[0])
+            needed = needed and result.dtype.category >= FLOATING and result.dtype.category != t.dtype.category
+        else:
+            load_geometry(t, &g)
+            apply_view(self.view_kind, &g, args)
+            if self.view_kind == AS_STRIDED:      # all other views stay inside of their input
+                check_bounds(&g, t.storage_().nbytes >> t.dtype.shift)
+            result = make_view(t, &g)
         if result.storage is not None:
             record = ViewRecord.__new__(ViewRecord)
             record.parent = t.view

@@ -4,7 +4,8 @@ from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
-    activation, creation, einsum, indexing, linalg, loss, memory, nn, optim, pointwise, random, reduce, select, shape)
+    activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, random, reduce, scan, scatter,
+    search, select, shape, sorting, statistics, views)
 
 
 def _attach():
@@ -12,6 +13,8 @@ def _attach():
     for name, function in definitions.methods.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, function)
+    for name, (getter, setter) in definitions.properties.items():
+        setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
     table = definitions.operations
     getitem = getitem_function(table["select"], table["_index_basic"], indexing.getitem)
     tensor.fill_operators(table, getitem, indexing.setitem)

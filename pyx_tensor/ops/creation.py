@@ -1,22 +1,16 @@
 """Making tensors: from shapes, from Python data, from arrays."""
 import numpy as np
 
-from ..core.definitions import functions, methods, op
+from ..core.definitions import methods
+from ..core.definitions import publish_function as creates
 from ..core.device import get_default_device, make_device
 from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
+from ..core.dtype import result_dtype
 from ..core.frontend import Tensor
 from ..core.memory_format import preserve_format
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase, wrap
-
-
-def creates(function):
-    """Enter a function that makes tensors from no tensor into the namespace."""
-    functions[function.__name__] = function
-    setattr(B, function.__name__, function)
-    function.__module__ = "pyx_tensor"
-    return function
 
 
 def _device(device):
@@ -442,9 +436,16 @@ def promote_types(type1, type2):
     return _promote_types(type1, type2)
 
 
+@creates
+def result_type(tensor1, tensor2):
+    """The dtype that an operation on two tensors or numbers has."""
+    return result_dtype(tensor1, tensor2)
+
+
 def _is_integral(x):
     return not (x.dtype.is_floating_point or x.dtype.is_complex) if hasattr(x, "dtype") else not isinstance(x, (float, complex))
 
 
 B._result_is_integral = lambda *operands: all(map(_is_integral, operands))
 B.get_default_device = get_default_device
+B.get_default_dtype = get_default_dtype

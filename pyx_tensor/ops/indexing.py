@@ -135,7 +135,7 @@ def setitem(x, index, value):
     view, tensors = _split(x, items)
     if value.dtype is not x.dtype:
         value = value.to(x.dtype)
-    B.index_put_(view, tensors, value)
+    B._index_put_(view, tensors, value)
 
 
 def _without_leading_ones(value, ndim):
@@ -146,7 +146,7 @@ def _without_leading_ones(value, ndim):
 
 
 # --- the operations behind ----------------------------------------------------------------------------------------
-@op(vjp=dict(input=lambda B, g, input_shape, indices: B.index_put(B.zeros(input_shape, dtype=g.dtype, device=g.device), indices, g, True)))
+@op(vjp=dict(input=lambda B, g, input_shape, indices: B._index_put(B.zeros(input_shape, dtype=g.dtype, device=g.device), indices, g, True)))
 def index(B, input: T, indices: Raws):
     """The elements at index tensors (None: a whole dim), as `input[indices]`."""
     return B._index_get(input, indices)
@@ -160,13 +160,34 @@ def _index_get(B, input: T, indices: Raws):
 def _put_input_vjp(B, g, indices, accumulate):
     if accumulate:
         return g
-    return B.index_put(g, indices, B.zeros((), dtype=g.dtype, device=g.device), False)
+    return B._index_put(g, indices, B.zeros((), dtype=g.dtype, device=g.device), False)
 
 
-@op(inplace=True, vjp=dict(input=_put_input_vjp, values=lambda B, g, indices, values_shape: B.sum_to_size(B.index(g, indices), values_shape)))
-def index_put(B, input: T, indices: Raws, values: T, accumulate=False):
-    """A copy of `input` with `values` at index tensors; with `accumulate` they are added, repeated positions too."""
+@op(inplace=True, hidden=True, grad_name="IndexPut", vjp=dict(
+    input=_put_input_vjp, values=lambda B, g, indices, values_shape: B.sum_to_size(B.index(g, indices), values_shape)))
+def _index_put(B, input: T, indices: Raws, values: T, accumulate=False):
+    """`index_put` with positions only."""
     return B._index_put_into(B.clone(input), indices, values.to(input.dtype), accumulate)
+
+
+@op(inplace=True)
+def index_put(B, input: T, indices: Raws, values: T, accumulate=False):
+    """A copy of `input` with `values` at index tensors or masks; with `accumulate` they are added, repeated positions too."""
+    if input.dtype is not values.dtype:
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and {values.dtype} "
+                           "for the source.")
+    return B._index_put(input, _without_masks(input, indices), values, bool(accumulate))
+
+
+def _without_masks(x, indices):
+    """Index tensors in which masks have become the positions of their non-zero elements."""
+    items = []
+    for index in indices:
+        is_mask = index is not None and index.dtype.name in ("bool", "uint8")
+        items += [(index, d) for d in range(index.ndim)] if is_mask else [index]
+    if len(items) > x.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(items)})")
+    return _positions(x, items)
 
 
 @primitive(nograd=True, hidden=True, entry="index_put_")

@@ -1,5 +1,9 @@
 """Matrix products."""
-from ..core.definitions import op, primitive
+import math
+
+from ..core.definitions import op, primitive, publish_function
+from ..core.dtype import by_name
+from ..core.record import namespace
 from ..core.signature import Raw, T, Ts
 
 
@@ -27,7 +31,7 @@ def _matmul_other(B, g, input, other):
     if other.ndim == 1:
         return B.squeeze(B.matmul(_h(B, input), B.unsqueeze(g, -1)), -1)
     if other.ndim == 2 and input.ndim > 2:       # one product instead of a sum over the batch
-        rows = _product(input.shape[:-1])
+        rows = math.prod(input.shape[:-1])
         return B.matmul(_h(B, B.reshape(input, (rows, input.shape[-1]))), B.reshape(g, (rows, g.shape[-1])))
     return B.matmul(_h(B, input), g)
 
@@ -134,7 +138,9 @@ def _plus(B, input, product, beta, alpha):
     """beta·input + alpha·product; a beta of 0 hides NaN in the input."""
     product = _scaled(B, product, alpha)
     if beta == 0:
-        return product
+        if not input.requires_grad:
+            return B.expand(product, B.broadcast_shapes(product.shape, input.shape))
+        input = B.masked_fill(input, B.ones((), dtype=by_name["bool"], device=input.device), 0)      # its gradient is 0, not missing
     return B.add(product, _scaled(B, input, beta))
 
 
@@ -180,7 +186,11 @@ def tensordot(B, a: T, b: T, dims=2):
     else:
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
-    for i, j in zip(left, right):
+    for i, j in zip(left, right):      # a dim of size 1 broadcasts: the other's sum is what counts
+        if a.shape[i] == 1:
+            b = B.sum(b, j, True)
+        elif b.shape[j] == 1:
+            a = B.sum(a, i, True)
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
     keep_a = [d for d in range(a.ndim) if d not in left]
@@ -190,16 +200,84 @@ def tensordot(B, a: T, b: T, dims=2):
         inner *= a.shape[d]
     rows = [a.shape[d] for d in keep_a]
     columns = [b.shape[d] for d in keep_b]
-    flat_a = B.reshape(B.permute(a, keep_a + left), (_product(rows), inner))
-    flat_b = B.reshape(B.permute(b, right + keep_b), (inner, _product(columns)))
+    flat_a = B.reshape(B.permute(a, keep_a + left), (math.prod(rows), inner))
+    flat_b = B.reshape(B.permute(b, right + keep_b), (inner, math.prod(columns)))
     return B.reshape(B.matmul(flat_a, flat_b), rows + columns)
 
 
-def _product(sizes):
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+# --- several products ---------------------------------------------------------------------------------------------
+@op()
+def matrix_power(B, input: T, n):
+    """The n-th power of square matrices, by squaring; the inverse's for negative n."""
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but got shape {list(input.shape)}")
+    if n < 0:
+        input, n = B._inv(input), -n
+    if n == 0:
+        return B.clone(B.expand(B.eye(input.shape[-1], dtype=input.dtype, device=input.device), tuple(input.shape)))
+    result = None
+    while n:
+        if n & 1:
+            result = input if result is None else B.matmul(result, input)
+        n >>= 1
+        if n:
+            input = B.matmul(input, input)
+    return B.clone(result) if result is input else result
+
+
+@op()
+def kron(B, input: T, other: T):
+    """The Kronecker product: each element of `input` times all of `other`, in its place."""
+    ndim = max(input.ndim, other.ndim)
+    left, right = [(1,) * (ndim - t.ndim) + tuple(t.shape) for t in (input, other)]
+    product = B.mul(B.reshape(input, [n for size in left for n in (size, 1)]), B.reshape(other, [n for size in right for n in (1, size)]))
+    return B.reshape(product, [a * b for a, b in zip(left, right)])
+
+
+def _cheapest_split(sizes):
+    """For a chain of matrices sizes[i] × sizes[i+1]: where to split each stretch (i, j) for the fewest multiplications."""
+    cost, split = {}, {}
+    n = len(sizes) - 1
+    for i in range(n):
+        cost[i, i] = 0
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            cost[i, j], split[i, j] = min((cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+    return split
+
+
+@op(method=False, hidden=True)
+def multi_dot(B, tensors: Ts):
+    """The product of several matrices (the first and the last may be vectors), in the order that costs least."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    chain = list(tensors)
+    row, column = chain[0].ndim == 1, chain[-1].ndim == 1
+    chain[0] = B.unsqueeze(chain[0], 0) if row else chain[0]
+    chain[-1] = B.unsqueeze(chain[-1], 1) if column else chain[-1]
+    for at, t in enumerate(chain):
+        if t.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {at} must be 2D but got {tensors[at].ndim}D")
+        if t.dtype is not chain[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype, got {chain[0].dtype} and {t.dtype}")
+        if at and t.shape[0] != chain[at - 1].shape[1]:
+            raise RuntimeError(f"multi_dot(): tensors {at - 1} and {at} with shapes {list(chain[at - 1].shape)} and {list(t.shape)} cannot be multiplied")
+    split = _cheapest_split([chain[0].shape[0]] + [t.shape[1] for t in chain])
+
+    def product(i, j):
+        return chain[i] if i == j else B.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
+    result = product(0, len(chain) - 1)
+    shape = [n for n, drop in zip(result.shape, (row, column)) if not drop]
+    return B.reshape(result, shape)
+
+
+@publish_function
+def chain_matmul(*matrices, out=None):
+    """The product of several matrices, in the order that costs least."""
+    matrices = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    result = matrices[0] if len(matrices) == 1 else namespace.multi_dot(matrices)
+    return result if out is None else out.copy_(result)
 
 
 @primitive(promote="float_only", nograd=True, hidden=True, entry="qr", returns=("Q", "R"))

@@ -4,15 +4,6 @@ from ..core.definitions import op
 from ..core.signature import T
 
 
-@op(promote="float", vjp=dict(
-    input=lambda B, g, input, other: B.masked_fill(B.mul(g, B.log(other)), B.logical_and(B.eq(input, 0), B.le(other, 0)), 0),
-    other=lambda B, g, input, other: B.mul(g, B.div(input, other))))
-def xlogy(B, input: T, other: T):
-    """`input * log(other)`, and 0 where `input` is 0 (NaN where `other` is)."""
-    product = B.mul(input, B.log(other))
-    return B.masked_fill(product, B.logical_and(B.eq(input, 0), B.logical_not(B.isnan(other))), 0)
-
-
 _OPTIONS = dict(promote="common", method=False, hidden=True)
 
 

@@ -1,4 +1,6 @@
 """Writing to a tensor's memory, and moving it."""
+import math
+
 from ..core.definitions import functions, methods, op
 from ..core.operands import prepare_write
 from ..core.record import namespace as B
@@ -61,13 +63,6 @@ def fill(B, input: T, value):
 
 
 # --- moving memory ------------------------------------------------------------------------------------------------
-def _product(sizes):
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
-
-
 def resize_(self, *sizes, memory_format=None):
     """Change the shape in place; the memory grows where it must, and all tensors on it move along.
 

@@ -5,7 +5,7 @@ from ..core.definitions import op, primitive
 from ..core.signature import Raw, T
 
 
-def _conj(B, x):
+def conjugate(B, x):
     """The conjugate of an operand (tensor or number) in a gradient formula; nothing to do for real ones."""
     if type(x) is float or type(x) is int:
         return x
@@ -33,15 +33,15 @@ def sub(B, input: T, other: T):
 
 
 @primitive(public=("mul", "multiply"), promote="common", inplace=True, vjp=dict(
-    input=lambda B, g, other: B.mul(g, _conj(B, other)),
-    other=lambda B, g, input: B.mul(g, _conj(B, input))))
+    input=lambda B, g, other: B.mul(g, conjugate(B, other)),
+    other=lambda B, g, input: B.mul(g, conjugate(B, input))))
 def mul(B, input: T, other: T):
     """`input * other`, element by element."""
 
 
 @primitive(promote="float", public=("true_divide",), inplace=True, vjp=dict(
-    input=lambda B, g, other: B.div(g, _conj(B, other)),
-    other=lambda B, g, y, other: B.neg(B.mul(g, _conj(B, B.div(y, other))))))
+    input=lambda B, g, other: B.div(g, conjugate(B, other)),
+    other=lambda B, g, y, other: B.neg(B.mul(g, conjugate(B, B.div(y, other))))))
 def div(B, input: T, other: T):
     """`input / other`, element by element; integers divide as floats."""
 
@@ -55,17 +55,30 @@ def _div_rounded(B, input: T, other: T, *, rounding_mode=None):
     """
     if rounding_mode is None:
         return B.div(input, other)
-    if rounding_mode == "floor":
-        return B.floor_divide(input, other)
-    if rounding_mode != "trunc":
+    if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"'{rounding_mode}'")
+    return (B._div_floor if rounding_mode == "floor" else B._div_trunc)(input, other)
+
+
+_flat = dict.fromkeys(("input", "other"), lambda B, g: B.zeros_like(g))      # what rounds has no slope
+
+
+@op(promote="common", hidden=True, entry="floor_divide", grad_name="Div", vjp=_flat)
+def _div_floor(B, input: T, other: T):
+    """`input / other` rounded towards minus infinity."""
+    return B.floor_divide(input, other)
+
+
+@op(promote="common", hidden=True, entry=False, grad_name="Div", vjp=_flat)
+def _div_trunc(B, input: T, other: T):
+    """`input / other` rounded towards zero."""
     if B._result_is_integral(input, other):
         return B.floor_divide(B.sub(input, B.fmod(input, other)), other)      # exact: the remainder is gone
     return B.trunc(B.div(input, other))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.neg(B.mul(g, _conj(B, B.mul(y, y))))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.neg(B.mul(g, conjugate(B, B.mul(y, y))))))
 def reciprocal(B, input: T):
     """`1 / input`, element by element."""
     return B.div(1.0, input)
@@ -94,15 +107,15 @@ def _pow_base(B, g, input, other):
     if not hasattr(other, "dtype"):
         if other == 0:
             return B.zeros_like(g)
-        return B.mul(g, B.mul(_conj(B, B.pow(input, other - 1)), other))
-    grad = B.mul(g, _conj(B, B.mul(other, B.pow(input, B.sub(other, 1)))))
+        return B.mul(g, B.mul(conjugate(B, B.pow(input, other - 1)), other))
+    grad = B.mul(g, conjugate(B, B.mul(other, B.pow(input, B.sub(other, 1)))))
     return B.where(B.eq(other, 0), B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
 def _pow_exponent(B, g, y, input, other):
     base = input if hasattr(input, "dtype") else B.full_like(y, input)
     zero = B.logical_and(B.eq(base, 0), B.ge(other, 0)) if not y.dtype.is_complex else B.eq(base, 0)
-    grad = B.mul(g, _conj(B, B.mul(y, B.log(base))))
+    grad = B.mul(g, conjugate(B, B.mul(y, B.log(base))))
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
@@ -178,7 +191,7 @@ def copysign(B, input: T, other: T):
     """The magnitude of `input` with the sign of `other`."""
 
 
-@primitive(promote="common", nograd=True)
+@primitive(promote="common", inplace=True, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.zeros_like(g)))
 def nextafter(B, input: T, other: T):
     """The next floating-point number after `input` towards `other`."""
 
@@ -261,18 +274,18 @@ def sgn(B, input: T):
     return B.div(input, B.where(B.eq(size, 0), B.ones_like(size), size))
 
 
-@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, _conj(B, y))))
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, conjugate(B, y))))
 def exp(B, input: T):
     """e to the power of the element."""
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(_conj(B, y), math.log(2)))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(conjugate(B, y), math.log(2)))))
 def exp2(B, input: T):
     """2 to the power of the element."""
     return B.pow(B.full((), 2, dtype=input.dtype, device=input.device), input)
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.add(_conj(B, y), 1))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.add(conjugate(B, y), 1))))
 def expm1(B, input: T):
     """`exp(input) - 1`, accurate near 0."""
     u = B.exp(input)
@@ -281,24 +294,24 @@ def expm1(B, input: T):
     return B.where(B.eq(u, 1), input, B.where(B.logical_or(B.eq(v, -1), B.isinf(u)), v, small))
 
 
-@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, _conj(B, input))))
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, conjugate(B, input))))
 def log(B, input: T):
     """The natural logarithm."""
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(_conj(B, input), math.log(2)))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(conjugate(B, input), math.log(2)))))
 def log2(B, input: T):
     """The logarithm to base 2."""
     return B.mul(B.log(input), 1 / math.log(2))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(_conj(B, input), math.log(10)))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.mul(conjugate(B, input), math.log(10)))))
 def log10(B, input: T):
     """The logarithm to base 10."""
     return B.mul(B.log(input), 1 / math.log(10))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.add(_conj(B, input), 1))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.add(conjugate(B, input), 1))))
 def log1p(B, input: T):
     """`log(1 + input)`, accurate near 0."""
     u = B.add(input, 1)
@@ -306,12 +319,12 @@ def log1p(B, input: T):
     return B.where(B.eq(u, 1), input, B.where(B.isinf(u), u, near))
 
 
-@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.div(g, B.mul(_conj(B, y), 2))))
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.div(g, B.mul(conjugate(B, y), 2))))
 def sqrt(B, input: T):
     """The square root; NaN for negative elements."""
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(B.pow(_conj(B, y), 3), -0.5))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.mul(B.pow(conjugate(B, y), 3), -0.5))))
 def rsqrt(B, input: T):
     """`1 / sqrt(input)`."""
     return B.reciprocal(B.sqrt(input))
@@ -323,18 +336,18 @@ def square(B, input: T):
     return B.mul(input, input)
 
 
-@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, _conj(B, B.cos(input)))))
+@primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, conjugate(B, B.cos(input)))))
 def sin(B, input: T):
     """The sine of angles in radians."""
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.neg(B.mul(g, _conj(B, B.sin(input))))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.neg(B.mul(g, conjugate(B, B.sin(input))))))
 def cos(B, input: T):
     """The cosine of angles in radians."""
     return B.sin(B.add(input, math.pi / 2))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, _conj(B, B.add(B.mul(y, y), 1)))))
+@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, conjugate(B, B.add(B.mul(y, y), 1)))))
 def tan(B, input: T):
     """The tangent of angles in radians."""
     return B.div(B.sin(input), B.cos(input))
@@ -348,19 +361,19 @@ def _inverse(name, meaning, vjp):
 
 
 asin = _inverse("asin", "The inverse sine, in [-π/2, π/2].",
-                lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.rsub(B.mul(input, input), 1)))))
+                lambda B, g, input: B.mul(g, conjugate(B, B.rsqrt(B.sub(1, B.mul(input, input))))))
 acos = _inverse("acos", "The inverse cosine, in [0, π].",
-                lambda B, g, input: B.neg(B.mul(g, _conj(B, B.rsqrt(B.rsub(B.mul(input, input), 1))))))
+                lambda B, g, input: B.neg(B.mul(g, conjugate(B, B.rsqrt(B.sub(1, B.mul(input, input)))))))
 atan = _inverse("atan", "The inverse tangent, in [-π/2, π/2].",
-                lambda B, g, input: B.div(g, _conj(B, B.add(B.mul(input, input), 1))))
-sinh = _inverse("sinh", "The hyperbolic sine.", lambda B, g, input: B.mul(g, _conj(B, B.cosh(input))))
-cosh = _inverse("cosh", "The hyperbolic cosine.", lambda B, g, input: B.mul(g, _conj(B, B.sinh(input))))
+                lambda B, g, input: B.div(g, conjugate(B, B.add(B.mul(input, input), 1))))
+sinh = _inverse("sinh", "The hyperbolic sine.", lambda B, g, input: B.mul(g, conjugate(B, B.cosh(input))))
+cosh = _inverse("cosh", "The hyperbolic cosine.", lambda B, g, input: B.mul(g, conjugate(B, B.sinh(input))))
 asinh = _inverse("asinh", "The inverse hyperbolic sine.",
-                 lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.add(B.mul(input, input), 1)))))
+                 lambda B, g, input: B.mul(g, conjugate(B, B.rsqrt(B.add(B.mul(input, input), 1)))))
 acosh = _inverse("acosh", "The inverse hyperbolic cosine.",
-                 lambda B, g, input: B.mul(g, _conj(B, B.rsqrt(B.sub(B.mul(input, input), 1)))))
+                 lambda B, g, input: B.mul(g, conjugate(B, B.rsqrt(B.sub(B.mul(input, input), 1)))))
 atanh = _inverse("atanh", "The inverse hyperbolic tangent.",
-                 lambda B, g, input: B.div(g, _conj(B, B.rsub(B.mul(input, input), 1))))
+                 lambda B, g, input: B.div(g, conjugate(B, B.sub(1, B.mul(input, input)))))
 
 
 @op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.tanh_backward(g, y)))
@@ -373,7 +386,7 @@ def tanh(B, input: T):
 @op(promote="common", hidden=True)
 def tanh_backward(B, g: T, output: T):
     """g · (1 - y²), y being the output of tanh."""
-    return B.mul(g, _conj(B, B.rsub(B.mul(output, output), 1)))
+    return B.mul(g, conjugate(B, B.sub(1, B.mul(output, output))))
 
 
 @op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.sigmoid_backward(g, y)))
@@ -385,7 +398,7 @@ def sigmoid(B, input: T):
 @op(promote="common", hidden=True)
 def sigmoid_backward(B, g: T, output: T):
     """g · y · (1 - y), y being the output of sigmoid."""
-    return B.mul(g, _conj(B, B.mul(output, B.rsub(output, 1))))
+    return B.mul(g, conjugate(B, B.mul(output, B.sub(1, output))))
 
 
 def _step(name, meaning):
@@ -420,10 +433,10 @@ def frac(B, input: T):
     return B.sub(input, B.trunc(input))
 
 
-@op(promote="common", alpha=True)
-def rsub(B, input: T, other: T):
-    """`other - input`."""
-    return B.sub(other, input)
+@op(promote="common")
+def rsub(B, input: T, other: T, *, alpha=1):
+    """`other - alpha * input`."""
+    return B.sub(other, input, alpha=alpha)
 
 
 @primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, B.mul(B.exp(B.neg(B.mul(input, input))), 2 / math.sqrt(math.pi)))))
@@ -446,7 +459,7 @@ def lgamma(B, input: T):
     """The logarithm of the absolute value of the gamma function."""
 
 
-@primitive(promote="float", inplace=True, nograd=True)
+@primitive(promote="float", inplace=True, public=("digamma",), vjp=dict(input=lambda B, g, input: B.mul(g, B.polygamma(1, input))))
 def digamma(B, input: T):
     """The derivative of `lgamma`."""
 
@@ -457,7 +470,7 @@ def _conj_physical(B, input: T):
     """The complex conjugate of a complex tensor."""
 
 
-@op(public=("conj", "conj_physical", "resolve_conj"))
+@op(public=("conj", "conj_physical"))
 def conj(B, input: T):
     """The complex conjugate; a real tensor itself."""
     if not input.dtype.is_complex:
@@ -470,14 +483,8 @@ def _real(B, input: T):
     """The real part of a complex tensor."""
 
 
-@op()
-def real(B, input: T):
-    """The real part; a real tensor itself."""
-    return B._real(input) if input.dtype.is_complex else input
-
-
-@primitive(vjp=dict(input=lambda B, g: B.mul(g, 1j)))
-def imag(B, input: T):
+@primitive(hidden=True, vjp=dict(input=lambda B, g: B.mul(g, 1j)), entry="imag", grad_name="Imag")
+def _imag(B, input: T):
     """The imaginary part of a complex tensor."""
 
 

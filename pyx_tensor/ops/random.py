@@ -172,10 +172,10 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 
 
 def _host(tensor):
-    return np.ascontiguousarray(tensor.detach()._host_array())
+    return np.asarray(tensor.detach()._host_array(), order="C")
 
 
-@op(nograd=True)
+@op(vjp=dict(input=lambda B, g: B.zeros_like(g)))
 def bernoulli(B, input: Raw, p=None, *, generator=None):
     """Zeros and ones: one with the probability that each element gives (or all the same, `p`)."""
     generator = _checked(generator)

@@ -1,4 +1,4 @@
-"""Reductions over none (all), one or several dims, and scans along one."""
+"""Reductions over none (all), one or several dims."""
 import builtins
 import math
 
@@ -336,61 +336,3 @@ def norm(B, input: T, p="fro", dim=None, keepdim=False, *, dtype=None):
 def dist(B, input: T, other: T, p=2):
     """The p-norm of `input - other`."""
     return B.norm(B.sub(input, other), p)
-
-
-# --- scans --------------------------------------------------------------------------------------------------------
-def _reverse_cumsum(B, g, dim):
-    return B.flip(B.cumsum(B.flip(g, (dim,)), dim), (dim,)) if g.ndim else g
-
-
-@op(promote="sum", inplace=True, vjp=dict(input=lambda B, g, dim: _reverse_cumsum(B, g, dim)))
-def cumsum(B, input: T, dim: Dim, *, dtype: Type = None):
-    """The sums of all elements up to each one along a dim."""
-    if dtype is not None:
-        input = input.to(dtype)
-    elif not (input.dtype.is_floating_point or input.dtype.is_complex):
-        input = input.long()
-    return _scan(B, input, dim, B.add)
-
-
-def _scan(B, input, dim, combine):
-    """Prefix combinations by doubling: log2(n) passes over the tensor."""
-    if not input.ndim:
-        return B.clone(input)
-    n, reach = input.shape[dim], 1
-    while reach < n:
-        head = B._slice(input, dim, 0, reach, 1)
-        tail = combine(B._slice(input, dim, reach, n, 1), B._slice(input, dim, 0, n - reach, 1))
-        input = B.cat([head, tail], dim)
-        reach *= 2
-    return B.clone(input)
-
-
-def _cumprod_vjp(B, g, y, input, dim):
-    """Exact where elements are 0: d y[k] / d x[i] as products of the others, by a masked table, but only then."""
-    if not input.ndim:
-        return g
-    if not bool(B.any(B.eq(input, 0))):
-        back = _reverse_cumsum(B, B.mul(g, B.conj(y) if y.dtype.is_complex else y), dim)
-        return B.div(back, B.conj(input) if input.dtype.is_complex else input)
-    moved, grads = B.movedim(input, dim, -1), B.movedim(g, dim, -1)
-    n = moved.shape[-1]
-    rows = []
-    for i in range(n):
-        # the product of all up to k without x[i], for k >= i
-        ones = B.ones_like(B._slice(moved, moved.ndim - 1, i, i + 1, 1))
-        others = B.cat([B._slice(moved, moved.ndim - 1, 0, i, 1), ones, B._slice(moved, moved.ndim - 1, i + 1, n, 1)], -1)
-        partial = B._slice(B.cumprod(others, -1), moved.ndim - 1, i, n, 1)
-        partial = B.conj(partial) if partial.dtype.is_complex else partial
-        rows.append(B.sum(B.mul(B._slice(grads, moved.ndim - 1, i, n, 1), partial), -1))
-    return B.movedim(B.stack(rows, -1), -1, dim)
-
-
-@op(promote="sum", inplace=True, vjp=dict(input=_cumprod_vjp))
-def cumprod(B, input: T, dim: Dim, *, dtype: Type = None):
-    """The products of all elements up to each one along a dim."""
-    if dtype is not None:
-        input = input.to(dtype)
-    elif not (input.dtype.is_floating_point or input.dtype.is_complex):
-        input = input.long()
-    return _scan(B, input, dim, B.mul)

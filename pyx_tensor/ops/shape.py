@@ -1,8 +1,10 @@
 """Views and operations that rearrange elements. What a view does to shape and strides stands in core/geometry.pyx."""
+import math
+
 from ..core.definitions import op, operations, primitive
 from ..core.definitions import view as view_op
 from ..core.memory_format import contiguous_format, preserve_format
-from ..core.signature import Dim, Dims, Raw, Sizes, T, Ts
+from ..core.signature import Dim, Dims, Raw, Sizes, T
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -121,9 +123,7 @@ def _view_backward(B, grad: T, shape, operation, args):
 @op(hidden=True)
 def _scatter_view(B, grad: T, shape, operation, args):
     """`_view_backward` where arrays can't be written: by the positions of the view's elements."""
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     positions = operations[operation].replay(B.arange(count, device=grad.device).reshape(shape), args)
     zeros = B.zeros((count,), dtype=grad.dtype, device=grad.device)
     return zeros.scatter_add(0, positions.reshape(-1), grad.reshape(-1)).reshape(shape)
@@ -197,7 +197,7 @@ def expand_as(B, input: T, other: Raw):
 def flatten(B, input: T, start_dim=0, end_dim=-1):
     """The dims from `start_dim` to `end_dim` as one."""
     n = max(input.ndim, 1)
-    first, last = _wrapped(start_dim, n), _wrapped(end_dim, n)
+    first, last = wrapped(start_dim, n), wrapped(end_dim, n)
     if input.ndim == 0:
         return B.reshape(input, (1,))
     if first > last:
@@ -205,18 +205,11 @@ def flatten(B, input: T, start_dim=0, end_dim=-1):
     if first == last:
         return input
     shape = tuple(input.shape)
-    return B.reshape(input, shape[:first] + (_product(shape[first:last + 1]),)
+    return B.reshape(input, shape[:first] + (math.prod(shape[first:last + 1]),)
                      + shape[last + 1:])
 
 
-def _product(sizes):
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
-
-
-def _wrapped(dim, ndim):
+def wrapped(dim, ndim):
     if not -ndim <= dim < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
     return dim % ndim
@@ -228,11 +221,11 @@ def unflatten(B, input: T, dim: Dim, sizes):
     shape = tuple(input.shape)
     sizes = list(sizes) if not isinstance(sizes, int) else [sizes]
     if sizes.count(-1) == 1:
-        known = -_product(sizes)
+        known = -math.prod(sizes)
         if known == 0 or shape[dim] % known:
             raise RuntimeError(f"unflatten: Provided sizes {sizes} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor")
         sizes[sizes.index(-1)] = shape[dim] // known
-    if _product(sizes) != shape[dim]:
+    if math.prod(sizes) != shape[dim]:
         raise RuntimeError(f"unflatten: Provided sizes {sizes} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor")
     return B.view(input, shape[:dim] + tuple(sizes) + shape[dim + 1:])
 
@@ -248,8 +241,8 @@ def _movedim(ndim, source, destination):
     destination = [destination] if isinstance(destination, int) else list(destination)
     if len(source) != len(destination):
         raise RuntimeError("movedim: Invalid source or destination dims: source and destination must have the same number of dims")
-    source = [_wrapped(d, max(ndim, 1)) for d in source]
-    destination = [_wrapped(d, max(ndim, 1)) for d in destination]
+    source = [wrapped(d, max(ndim, 1)) for d in source]
+    destination = [wrapped(d, max(ndim, 1)) for d in destination]
     if len(set(source)) < len(source) or len(set(destination)) < len(destination):
         raise RuntimeError("movedim: repeated dim in source or destination")
     order = [d for d in range(ndim) if d not in source]
@@ -375,72 +368,6 @@ def _to(B, input: T, dtype, device, copy):
     return B.clone(input) if copy else input
 
 
-def _cat_vjp(B, g, tensors_shape, dim):
-    grads, at = [], 0
-    for shape in tensors_shape:
-        if shape == (0,) and g.ndim != 1:
-            grads.append(B.zeros(shape, dtype=g.dtype, device=g.device))
-            continue
-        grads.append(B._slice(g, dim, at, at + shape[dim], 1))
-        at += shape[dim]
-    return grads
-
-
-@op(promote="common", hidden=True, entry="cat", grad_name="Cat", vjp=dict(tensors=_cat_vjp))
-def _cat(B, tensors: Ts, dim: Dim):
-    """Tensors one after another along a dim."""
-    kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)] or list(tensors)
-    dtype = kept[0].dtype
-    for t in tensors:
-        dtype = B.promote_types(dtype, t.dtype)
-    shape = list(kept[0].shape)
-    shape[dim] = sum(t.shape[dim] for t in kept)
-    result = B.empty(shape, dtype=dtype, device=kept[0].device)
-    at = 0
-    for t in kept:
-        B._slice(result, dim, at, at + t.shape[dim], 1).copy_(t)
-        at += t.shape[dim]
-    return result
-
-
-@op(public=("cat", "concat", "concatenate"), method=False)
-def cat(B, tensors: Ts, dim: Dim = 0):
-    """Tensors one after another along a dim; their other sizes must agree (1-d empty tensors are skipped).
-
-    >>> import pyx_tensor as torch
-    >>> torch.cat([torch.ones(2), torch.zeros(1)])
-    tensor([1., 1., 0.])
-    """
-    if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
-    kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)]
-    first = kept[0] if kept else tensors[0]
-    for i, t in enumerate(tensors):
-        if t.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-        if t.ndim == 1 and t.shape[0] == 0:
-            continue
-        if t.ndim != first.ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
-        for d, (a, b) in enumerate(zip(first.shape, t.shape)):
-            if a != b and d != (dim if dim >= 0 else dim + first.ndim):
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
-                                   f"number {i} in the list.")
-    return B._cat(list(tensors) if not kept or len(kept) == len(tensors) else kept, dim)
-
-
-@op(method=False)
-def stack(B, tensors: Ts, dim=0):
-    """Tensors of one shape, side by side along a new dim."""
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    first = tensors[0].shape
-    for i, t in enumerate(tensors):
-        if t.shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t.shape)} at entry {i}")
-    return B.cat([B.unsqueeze(t, dim) for t in tensors], _wrapped(dim, len(first) + 1))
-
-
 @op()
 def repeat(B, input: T, repeats: Sizes):
     """The tensor repeated along each dim; new dims come first."""
@@ -502,7 +429,7 @@ def roll(B, input: T, shifts, dims=None):
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims):
-        dim = _wrapped(dim, max(input.ndim, 1))
+        dim = wrapped(dim, max(input.ndim, 1))
         size = input.shape[dim]
         if size:
             cut = size - shift % size
@@ -513,7 +440,7 @@ def roll(B, input: T, shifts, dims=None):
 @op()
 def rot90(B, input: T, k=1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of two dims, from the first towards the second."""
-    a, b = (_wrapped(d, input.ndim) for d in dims)
+    a, b = (wrapped(d, input.ndim) for d in dims)
     k %= 4
     if k == 2:
         return B.flip(input, (a, b))

@@ -35,6 +35,7 @@ ctypedef fused Term:
 cdef enum:
     LANE_BYTES = 128                            # two of the widest vector registers
     BLOCK = 2048                                # elements that go through one pass at a time
+    LONG_ROW = 64                               # elements that are vectors enough by themselves
 
 
 # ---- sums and maxima over rows ----------------------------------------------------------------------------------------
@@ -128,10 +129,15 @@ cdef void softmax_short_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize
     cdef Py_ssize_t row, i
     for row in range(rows):
         top[row] = row_max(a + row * n, n)
-        for i in range(n):
-            e[row * n + i] = a[row * n + i] - top[row]
-    for i in range(rows * n):
-        e[i] = m_exp(e[i])
+        if n >= LONG_ROW:
+            for i in range(n):
+                e[row * n + i] = m_exp(a[row * n + i] - top[row])
+        else:
+            for i in range(n):
+                e[row * n + i] = a[row * n + i] - top[row]
+    if n < LONG_ROW:
+        for i in range(rows * n):
+            e[i] = m_exp(e[i])
     for row in range(rows):
         finish_softmax(a + row * n, e + row * n, y + row * n, n, top[row],
                        block_sum(e + row * n, e, e, <Floating>0, n, <Plain*>NULL), log)

@@ -69,6 +69,7 @@ ctypedef fused Floating:
 
 cdef enum:
     LANE_BYTES = 128       # two of the widest vector registers
+    SEARCH_BLOCK = 128
 
 
 cdef inline bint is_nan(Number x) noexcept nogil:
@@ -199,20 +200,20 @@ cdef inline bint beats(Real a, Real b, Extremum* op) noexcept nogil:
 
 
 cdef inline int64_t find_first(Real* p, Py_ssize_t n, Real value) noexcept nogil:
-    """The first position of a value that p holds; NaN finds NaN."""
-    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Real)), i = 0, j
-    cdef Real found
+    """The first position of a value that p holds; NaN finds NaN. Whole blocks are searched as vectors first."""
+    cdef Py_ssize_t i = 0, j
+    cdef int32_t hits
     if is_nan(value):
         while not is_nan(p[i]):
             i += 1
         return i
-    while i + width <= n:
-        found = 0
-        for j in range(width):
-            found = found if p[i + j] != value else <Real>1
-        if found != 0:
+    while i + SEARCH_BLOCK <= n:
+        hits = 0
+        for j in range(SEARCH_BLOCK):
+            hits += p[i + j] == value
+        if hits:
             break
-        i += width
+        i += SEARCH_BLOCK
     while p[i] != value:
         i += 1
     return i

@@ -39,22 +39,21 @@ def accuracy(model, images, labels):
 
 def train(model, images, labels):
     """Adam on shuffled batches; returns the last epoch's mean loss."""
-    data = torch.utils.data.TensorDataset(images, labels)
-    loader = torch.utils.data.DataLoader(data, batch_size=BATCH, shuffle=True)
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     loss_of = torch.nn.CrossEntropyLoss()
     model.train()
     bar = tqdm(range(EPOCHS), desc="training", unit="epoch")
     for _ in bar:
-        total = 0.0
-        for batch, wanted in loader:
+        losses = []
+        for chosen in torch.randperm(len(images)).split(BATCH):
             optimizer.zero_grad()
-            loss = loss_of(model(batch), wanted)
+            loss = loss_of(model(images[chosen]), labels[chosen])
             loss.backward()
             optimizer.step()
-            total += loss.item()
-        bar.set_postfix(loss=f"{total / len(loader):.4f}")
-    return total / len(loader)
+            losses.append(loss.item())
+        mean = sum(losses) / len(losses)
+        bar.set_postfix(loss=f"{mean:.4f}")
+    return mean
 
 
 def as_text(images):

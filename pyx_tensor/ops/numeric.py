@@ -1,0 +1,323 @@
+"""Elementary functions in terms of others, element by element."""
+import math
+
+from ..core.definitions import op
+from ..core.dtype import by_name
+from ..core.signature import T
+from ..core.typeinfo import finfo
+from .pointwise import conjugate
+
+
+# --- angles and complex numbers -----------------------------------------------------------------------------------
+@op(inplace=True)
+def deg2rad(B, input: T):
+    """Degrees as radians."""
+    return B.mul(input, math.pi / 180)
+
+
+@op(inplace=True)
+def rad2deg(B, input: T):
+    """Radians as degrees."""
+    return B.mul(input, 180 / math.pi)
+
+
+@op()
+def positive(B, input: T):
+    """The tensor itself. Bool tensors are refused."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+def _angle_vjp(B, g, input):
+    if not input.dtype.is_complex:
+        return B.zeros_like(g)
+    size = B.abs(input)
+    turned = B.mul(B.div(input, B.mul(size, size)), 1j)
+    return B.masked_fill(B.mul(g, turned), B.eq(size, 0), 0)
+
+
+@op(promote="float", result="real", vjp=dict(input=_angle_vjp))
+def angle(B, input: T):
+    """The angle of complex numbers in radians; of real ones 0, π where negative, NaN where NaN."""
+    if input.dtype.is_complex:
+        return B.atan2(B.imag(input), B.real(input))
+    result = B.mul(B.lt(input, 0).to(input.dtype), math.pi)
+    return B.where(B.isnan(input), input, result)
+
+
+@op(method=False)
+def polar(B, abs: T, angle: T):
+    """Complex numbers from their absolute values and angles."""
+    if not abs.dtype.is_floating_point or abs.dtype is not angle.dtype:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors of one dtype but got {abs.dtype} and {angle.dtype}")
+    return B.complex(B.mul(abs, B.cos(angle)), B.mul(abs, B.sin(angle)))
+
+
+# --- logarithms and exponentials ----------------------------------------------------------------------------------
+def _sinc_vjp(B, g, input):
+    at = B.mul(input, math.pi)
+    slope = B.div(B.sub(B.mul(at, B.cos(at)), B.sin(at)), B.mul(at, input))
+    return B.mul(g, conjugate(B, B.masked_fill(slope, B.eq(input, 0), 0)))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=_sinc_vjp))
+def sinc(B, input: T):
+    """`sin(π input) / (π input)`, 1 at 0."""
+    at = B.mul(input, math.pi)
+    return B.masked_fill(B.div(B.sin(at), at), B.eq(input, 0), 1)
+
+
+def _logit_vjp(B, g, input, eps):
+    slope = B.reciprocal(B.mul(input, B.sub(1, input)))
+    low, high, beyond = (0.0, 1.0, math.nan) if eps is None else (eps, 1 - eps, 0.0)
+    return B.mul(g, B.masked_fill(slope, B.logical_or(B.lt(input, low), B.gt(input, high)), beyond))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=_logit_vjp))
+def logit(B, input: T, eps=None):
+    """`log(input / (1 - input))`, the inverse of sigmoid; `eps` limits the input to [eps, 1 - eps]."""
+    if eps is not None:
+        input = B.clamp(input, eps, 1 - eps)
+    return B.log(B.div(input, B.sub(1, input)))
+
+
+def _product_with_log(log, slope):
+    """The vjps of `input * log(other)` where input 0 gives 0."""
+    def to_input(B, g, input, other):
+        hidden = B.logical_and(B.eq(input, 0), B.logical_not(B.gt(slope(B, other), 0)))
+        return B.mul(g, B.masked_fill(log(B, other), hidden, 0))
+
+    def to_other(B, g, input, other):
+        return B.div(B.mul(g, input), slope(B, other))
+    return dict(input=to_input, other=to_other)
+
+
+def _zero_wins(B, product, input, other):
+    hidden = B.logical_and(B.eq(input, 0), B.logical_not(B.isnan(other)))
+    return B.masked_fill(product, hidden, 0)
+
+
+def _both(B, input, other):
+    """Two operands, one of which may be a number, as tensors."""
+    dtype = B.result_type(input, other)
+    dtype = dtype if dtype.is_floating_point or dtype.is_complex else None
+    return [x if hasattr(x, "dtype") else B.scalar_tensor(x, dtype=dtype) for x in (input, other)]
+
+
+@op(promote="float", hidden=True, grad_name="Xlogy", vjp=_product_with_log(lambda B, x: B.log(x), lambda B, x: x))
+def _xlogy(B, input: T, other: T):
+    """`xlogy` of two tensors."""
+    return _zero_wins(B, B.mul(input, B.log(other)), input, other)
+
+
+@op(inplace=True, promote="float")
+def xlogy(B, input: T, other: T):
+    """`input * log(other)`, 0 where input is 0 (NaN where other is)."""
+    return B._xlogy(*_both(B, input, other))
+
+
+@op(promote="float", hidden=True, grad_name="Xlog1py", vjp=_product_with_log(lambda B, x: B.log1p(x), lambda B, x: B.add(x, 1)))
+def _xlog1py(B, input: T, other: T):
+    """`xlog1py` of two tensors."""
+    return _zero_wins(B, B.mul(input, B.log1p(other)), input, other)
+
+
+@op(method=False, hidden=True, promote="float")
+def xlog1py(B, input: T, other: T):
+    """`input * log1p(other)`, 0 where input is 0 (NaN where other is)."""
+    return B._xlog1py(*_both(B, input, other))
+
+
+def _log_add(B, input, other, exp, log1p):
+    high = B.maximum(input, other)
+    result = B.add(high, log1p(exp(B.neg(B.abs(B.sub(input, other))))))
+    return B.where(B.logical_and(B.isinf(input), B.eq(input, other)), input, result)
+
+
+def _check_floats(name, *operands):
+    for x in operands:
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
+
+
+def _share_of(exp):
+    return dict(input=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(other, input)), 1)),
+                other=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(input, other)), 1)))
+
+
+@op(vjp=_share_of(lambda B: B.exp))
+def logaddexp(B, input: T, other: T):
+    """`log(exp(input) + exp(other))`, without overflow."""
+    _check_floats("logaddexp", input, other)
+    return _log_add(B, input, other, B.exp, B.log1p)
+
+
+@op(vjp=_share_of(lambda B: B.exp2))
+def logaddexp2(B, input: T, other: T):
+    """`log2(2^input + 2^other)`, without overflow."""
+    _check_floats("logaddexp2", input, other)
+    return _log_add(B, input, other, B.exp2, lambda x: B.mul(B.log1p(x), 1 / math.log(2)))
+
+
+@op()
+def float_power(B, input: T, exponent: T):
+    """`input ** exponent` in double precision."""
+    def double(x):
+        if hasattr(x, "dtype"):
+            return x.to(by_name["complex128" if is_complex else "float64"])
+        return complex(x) if is_complex else float(x)
+    is_complex = any(x.dtype.is_complex if hasattr(x, "dtype") else isinstance(x, complex) for x in (input, exponent))
+    return B.pow(double(input), double(exponent))
+
+
+@op(inplace=True)
+def ldexp(B, input: T, other: T):
+    """`input * 2^other`."""
+    return B.mul(input, B.pow(2.0, other))
+
+
+def _frexp_vjp(B, g, y):
+    return B.mul(g[0], B.exp2(B.neg(y[1]).to(g[0].dtype)))
+
+
+@op(returns=("mantissa", "exponent"), nondiff=("exponent",), vjp=dict(input=_frexp_vjp))
+def frexp(B, input: T):
+    """Mantissas in [0.5, 1) and int32 exponents of 2 whose product is the input."""
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
+    usual = B.logical_and(B.isfinite(input), B.ne(input, 0))
+    exponent = B.where(usual, B.floor(B.log2(B.abs(B.masked_fill(input, B.logical_not(usual), 1)))), B.full((), -1, dtype=input.dtype))
+    exponent = B.add(exponent, 1)
+    half = B.floor(B.div(exponent, 2))                  # in two steps, since 2^-exponent itself may overflow
+    mantissa = B.mul(B.mul(input, B.exp2(B.neg(half))), B.exp2(B.sub(half, exponent)))
+    up, down = B.ge(B.abs(mantissa), 1), B.logical_and(usual, B.lt(B.abs(mantissa), 0.5))      # log2 rounds
+    up = B.logical_and(up, usual)
+    mantissa = B.where(up, B.mul(mantissa, 0.5), B.where(down, B.mul(mantissa, 2), mantissa))
+    exponent = B.sub(B.add(exponent, up), down)
+    return B.where(usual, mantissa, input), B.masked_fill(exponent, B.logical_not(usual), 0).int()
+
+
+# --- steps and limits ---------------------------------------------------------------------------------------------
+@op(inplace=True, nograd=True, entry=False)
+def heaviside(B, input: T, values: T):
+    """0 where the input is negative, 1 where positive, `values` where it is 0."""
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if input.dtype.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    return B.where(B.eq(input, 0), values, B.gt(input, 0).to(input.dtype))
+
+
+@op(inplace=True)
+def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
+    """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers)."""
+    if input.dtype.is_complex:
+        return B.complex(B.nan_to_num(B.real(input), nan, posinf, neginf), B.nan_to_num(B.imag(input), nan, posinf, neginf))
+    if not input.dtype.is_floating_point:
+        return B.clone(input)
+    limits = finfo(input.dtype)
+    result = B.masked_fill(input, B.isnan(input), 0.0 if nan is None else nan)
+    result = B.masked_fill(result, B.eq(input, math.inf), limits.max if posinf is None else posinf)
+    return B.masked_fill(result, B.eq(input, -math.inf), limits.min if neginf is None else neginf)
+
+
+@op(inplace=True)
+def renorm(B, input: T, p, dim, maxnorm):
+    """Slices of a dim whose p-norm exceeds `maxnorm`, scaled down to it."""
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if not p > 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    others = [d for d in range(input.ndim) if d != dim % input.ndim]
+    size = B.norm(input, p, others, True)
+    factor = B.where(B.gt(size, maxnorm), B.div(maxnorm, B.add(size, 1e-7)), B.ones_like(size))
+    return B.mul(input, factor)
+
+
+# --- integers -----------------------------------------------------------------------------------------------------
+def _check_integers(name, input, other):
+    for x in (input, other):
+        if x.dtype.is_floating_point or x.dtype.is_complex or x.dtype.name == "bool":
+            raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
+
+
+@op(inplace=True, nograd=True, entry=False)
+def gcd(B, input: T, other: T):
+    """The greatest common divisor of integers, not negative."""
+    _check_integers("gcd", input, other)
+    a, b = B.broadcast_tensors(B.abs(input), B.abs(other))
+    while bool(B.any(B.ne(b, 0))):
+        done = B.eq(b, 0)
+        a, b = B.where(done, a, b), B.where(done, b, B.remainder(a, B.where(done, B.ones_like(b), b)))
+    return B.clone(a)
+
+
+@op(inplace=True, nograd=True, entry=False)
+def lcm(B, input: T, other: T):
+    """The least common multiple of integers, not negative."""
+    _check_integers("lcm", input, other)
+    divisor = B.gcd(input, other)
+    safe = B.where(B.eq(divisor, 0), B.ones_like(divisor), divisor)
+    return B.abs(B.mul(B.floor_divide(input, safe), other))
+
+
+# --- gamma and zeta -----------------------------------------------------------------------------------------------
+# B_2k / (2k)!, for the Euler-Maclaurin sum of the Hurwitz zeta function.
+_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600, -3617 / 10670622842880000)
+
+
+@op(hidden=True, method=False, nograd=True, entry=False)
+def _zeta_integer(B, x: T, s):
+    """`sum of (x + k)^-s over k >= 0` for a whole s > 1; in double precision inside."""
+    if not x.numel():
+        return B.clone(x)
+    wide = x.double()
+    steps = 9 + min(max(0, math.ceil(-B.amin(B.nan_to_num(wide, 0.0)).item())), 10000)
+    total = B.zeros_like(wide)
+    for _ in range(steps):
+        total = B.add(total, B.pow(wide, -s))
+        wide = B.add(wide, 1)
+    total = B.add(total, B.mul(B.pow(wide, 1 - s), 1 / (s - 1)))
+    total = B.add(total, B.mul(B.pow(wide, -s), 0.5))
+    rising, power = s, B.pow(wide, -s - 1)
+    for k, coefficient in enumerate(_BERNOULLI):
+        total = B.add(total, B.mul(power, coefficient * rising))
+        rising *= (s + 2 * k + 1) * (s + 2 * k + 2)
+        power = B.div(power, B.mul(wide, wide))
+    return total.to(x.dtype)
+
+
+def _polygamma_vjp(B, g, n, input):
+    return B.mul(g, B.polygamma(n + 1, input))
+
+
+@op(hidden=True, method=False, promote="float", vjp=dict(input=lambda B, g, input, n: _polygamma_vjp(B, g, n, input)), entry=False, grad_name="Polygamma")
+def _polygamma(B, input: T, n):
+    """`polygamma` with the tensor first."""
+    if n == 0:
+        return B.digamma(input)
+    return B.mul(B._zeta_integer(input, n + 1), float((-1) ** (n + 1) * math.factorial(n)))
+
+
+@op(method=False)
+def polygamma(B, n, input: T):
+    """The n-th derivative of `digamma`."""
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise TypeError(f"polygamma(): argument 'n' must be int, not {type(n).__name__}")
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return B._polygamma(input if input.dtype.is_floating_point else input.to(B.get_default_dtype()), n)
+
+
+@op(inplace=True)
+def mvlgamma(B, input: T, p):
+    """The logarithm of the multivariate gamma function of dimension p."""
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
+    if bool(B.any(B.le(input, (p - 1) / 2))):
+        raise RuntimeError(f"All elements must be greater than (p-1)/2, got p={p}")
+    shifts = B.mul(B.arange(p, device=input.device), -0.5)
+    return B.add(B.sum(B.lgamma(B.add(B.unsqueeze(input, -1), shifts)), -1), p * (p - 1) / 4 * math.log(math.pi))

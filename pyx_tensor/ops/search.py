@@ -1,0 +1,155 @@
+"""Searching in sorted values, and counting."""
+import math
+
+from ..core.definitions import op, publish_function
+from ..core.record import namespace
+from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
+
+
+@op(promote="common", nograd=True, hidden=True, entry="searchsorted", method=False)
+def _searchsorted(B, boundaries: T, values: T, right):
+    """Where values belong in rows of sorted boundaries: the number of boundaries below them (or not above: `right`)."""
+    below = (B.le if right else B.lt)(B.unsqueeze(boundaries, -2 if boundaries.ndim > 1 else 0), B.unsqueeze(values, -1))
+    if right:     # NaN is above all
+        below = B.logical_or(below, B.isnan(B.unsqueeze(values, -1)))
+    return B.sum(below, -1)
+
+
+def _is_right(name, right, side):
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left while right was True")
+    return bool(right) or side == "right"
+
+
+@op(nograd=True, entry=False, method=False)
+def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False, side=None, sorter=None):
+    """The positions at which elements could be inserted into a sorted dim, keeping its order.
+
+    Args:
+        sorted_sequence: one sorted vector, or rows that match the leading dims of `input`.
+        input: a tensor or number. right: after equal elements instead of before (`side='right'` says the same).
+        sorter: positions that sort `sorted_sequence`, where it isn't.
+    """
+    right = _is_right("searchsorted", right, side)
+    if not isinstance(input, TensorBase):
+        input = B.full((), input, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
+        if sorted_sequence.ndim != 1:
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1")
+    if not sorted_sequence.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(input.shape[:-1]):
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+                           f"input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor "
+                           f"{list(input.shape)}")
+    if sorted_sequence.dtype is not input.dtype:
+        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
+                           f"{sorted_sequence.dtype} and input value tensor dtype {input.dtype}")
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError(f"torch.searchsorted(): boundaries and sorter must have the same size, but got boundary tensor "
+                               f"{list(sorted_sequence.shape)} and got sorter tensor {list(sorter.shape)}")
+        sorted_sequence = B.gather(sorted_sequence, -1, sorter)
+    found = B._searchsorted(sorted_sequence, input, right)
+    return found.int() if out_int32 else found
+
+
+@op(nograd=True, entry=False, method=False)
+def bucketize(B, input, boundaries: Raw, *, out_int32=False, right=False):
+    """The number of the bucket between sorted boundaries in which each element falls; a boundary belongs to the bucket below (`right`: above)."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    if not isinstance(input, TensorBase):
+        input = B.full((), input, dtype=boundaries.dtype, device=boundaries.device)
+    return B.searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@op(promote="common", result="bool", nograd=True, hidden=True, entry="isin")
+def _isin(B, elements: T, test_elements: T, invert):
+    """`isin` of two tensors."""
+    found = B.any(B.eq(B.unsqueeze(elements, -1), B.reshape(test_elements, (-1,))), -1)
+    return B.logical_not(found) if invert else found
+
+
+@publish_function
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """True where an element is among the test elements (`invert`: where it isn't); either may be a number."""
+    B = namespace
+    if not isinstance(elements, TensorBase) and not isinstance(test_elements, TensorBase):
+        raise TypeError("isin(): argument 'elements' or 'test_elements' must be Tensor")
+    return B._isin(elements, test_elements, bool(invert))
+
+
+@op(nograd=True, hidden=True, entry="bincount", method=False)
+def _bincount(B, input: T, weights: Raw, minlength):
+    """`bincount` with all of its arguments in order."""
+    if input.ndim != 1 or input.dtype.is_floating_point or (input.numel() and bool(B.any(B.lt(input, 0)))):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(f"weights should be 1-d and have the same length as input, got {list(weights.shape)} and {list(input.shape)}")
+    size = max(int(B.amax(input)) + 1 if input.numel() else 0, minlength)
+    places = input.long()
+    values = B.ones_like(places) if weights is None else weights if weights.dtype.name == "float32" else weights.double()
+    return B.scatter_add(B.zeros((size,), dtype=values.dtype, device=input.device), 0, places, values)
+
+
+@op(nograd=True, entry=False)
+def bincount(B, input: T, weights: Raw = None, minlength=0):
+    """How often 0, 1, 2 … occur in a 1-d tensor of integers, or the sums of their weights."""
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    return B._bincount(input, weights, minlength)
+
+
+@op(nograd=True, hidden=True, entry="histc")
+def _histc(B, input: T, bins, low, high):
+    """`histc` with all of its arguments in order."""
+    flat = B.reshape(input, (-1,))
+    if low == high and flat.numel():
+        low, high = B.amin(flat).item(), B.amax(flat).item()
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    flat = B.masked_select(flat, B.logical_and(B.ge(flat, low), B.le(flat, high)))
+    places = B.clamp(B.div(B.mul(B.sub(flat, low), bins), high - low).long(), max=bins - 1)
+    return B.bincount(places, None, bins).to(input.dtype)
+
+
+@op(nograd=True, entry=False)
+def histc(B, input: T, bins=100, min=0, max=0):
+    """Counts of the elements in `bins` equal bins from min to max (of the data, where both are equal)."""
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    return B._histc(input, bins, min, max)
+
+
+@op(nograd=True, entry=False, returns=("hist", "bin_edges"))
+def histogram(B, input: T, bins, *, range=None, weight=None, density=False):
+    """Counts (or sums of weights) of the elements in bins, and the bins' edges.
+
+    Args:
+        bins: how many equal bins, or a 1-d tensor of edges. range: (low, high), by default of the data.
+        density: divide by the total and the widths.
+    """
+    flat = B.reshape(input, (-1,))
+    edges = bins if hasattr(bins, "dtype") else _edges(B, flat, bins, range)
+    n = edges.shape[0] - 1
+    inside = B.logical_and(B.ge(flat, edges[0]), B.le(flat, edges[-1]))
+    places = B.clamp(B.sub(B.searchsorted(edges, flat, right=True), 1), min=0, max=n - 1)
+    weights = inside.to(input.dtype) if weight is None else B.mul(B.reshape(weight, (-1,)), inside)
+    counts = B.scatter_add(B.zeros((n,), dtype=input.dtype, device=input.device), 0, places, weights)
+    if density:
+        counts = B.div(counts, B.mul(B.sum(counts), B.sub(edges[1:], edges[:-1])))
+    return counts, edges
+
+
+def _edges(B, flat, bins, range):
+    low, high = range if range is not None else (B.amin(flat).item(), B.amax(flat).item()) if flat.numel() else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return B.linspace(low, high, bins + 1, dtype=flat.dtype, device=flat.device)
