@@ -170,6 +170,11 @@ def _all_but_channels(input):
     return (0, *range(2, input.ndim))
 
 
+def _widened(x):
+    """A tensor of a half type as float32, in which its statistics are computed."""
+    return x.float() if x is not None and x.is_floating_point() and x.element_size() == 2 else x
+
+
 def _channel_statistics(B, input):
     """Mean and variance (biased) of each channel, as vectors."""
     dims = _all_but_channels(input)
@@ -187,11 +192,14 @@ def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bia
 
     In training they are the batch's (the variance biased), else the running ones.
     """
+    dtype = input.dtype
+    input, weight, bias = _widened(input), _widened(weight), _widened(bias)
     mean, var = _channel_statistics(B, input) if training else (B.clone(running_mean), B.clone(running_var))
     scale = B.rsqrt(B.add(var, eps))
     scale = scale if weight is None else B.mul(scale, weight)
     y = B.mul(B.sub(input, _along_channels(B, mean, input)), _along_channels(B, scale, input))
-    return (y if bias is None else B.add(y, _along_channels(B, bias, input))), mean, var
+    y = y if bias is None else B.add(y, _along_channels(B, bias, input))
+    return y.to(dtype), mean, var
 
 
 @op(promote=None, method=False, hidden=True)
@@ -200,6 +208,7 @@ def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, train
 
     In training the statistics are computed again, for gradients of gradients pass through them.
     """
+    g, input, weight = _widened(g), _widened(input), _widened(weight)
     if training:
         mean, var = _channel_statistics(B, input)
     dims, count = _all_but_channels(input), input.numel() // input.shape[1]

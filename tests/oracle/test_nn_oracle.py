@@ -243,6 +243,24 @@ def test_cross_entropy_of_other_dimensions(shape, smoothing):
     assert_close(inputs[0].grad, inputs[1].grad, rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", [
+    lambda f, x, w: f.batch_norm(x, None, None, w[0], w[1], True), lambda f, x, w: f.layer_norm(x, (4,), w[0], w[1]),
+    lambda f, x, w: f.softmax(x, 1), lambda f, x, w: f.mse_loss(x, w), lambda f, x, w: f.gelu(x), lambda f, x, w: f.linear(x, w)])
+def test_half_precision(call, dtype):
+    """Results and gradients within a few units of the last place."""
+    found = []
+    for t, x, w in zip(LIBRARIES, pair(FLOATS), pair(TARGETS["like"])):
+        x, w = (v.to(getattr(t, dtype)) for v in (x, w))
+        x.requires_grad_()
+        output = call(t.nn.functional, x, w)
+        (output * w.mean()).sum().backward()
+        assert str(output.dtype) == "torch." + dtype
+        found.append((output.float(), x.grad.float()))
+    for ours, theirs in zip(*found):
+        assert_close(ours, theirs, rtol=0.02, atol=0.02)
+
+
 def test_kl_div_batchmean():
     (x, y), (p, q) = pair(FLOATS), pair(TARGETS["unit"])
     ours = pt.nn.functional.kl_div(x, p, reduction="batchmean")
