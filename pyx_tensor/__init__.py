@@ -25,6 +25,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "__config__"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
+    "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
 

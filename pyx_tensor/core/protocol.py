@@ -33,6 +33,13 @@ class Backend(DerivedEntries):
     def synchronize(self, index=0):
         """Wait until the device has done all that it was asked."""
 
+    def num_threads(self):
+        """How many threads an operation may use on the host."""
+        return 1
+
+    def set_num_threads(self, n):
+        """Use at most `n` threads; nothing to do where there is one."""
+
     def describe(self, load_libraries=False):
         """Name -> value of what `pyx_tensor.__config__.show()` tells of this backend.
 
