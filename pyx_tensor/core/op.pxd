@@ -29,7 +29,11 @@ cdef class Op(Slot):
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only
     cdef bint writes_same             # the result has the compute dtype
-    cdef bint plain_positional         # positional arguments are the parameters, one to one
+    cdef Py_ssize_t n_positional, required   # parameters by position; those up to the last without a default
+    cdef int sizes_at                 # the parameter that takes any number of ints, -1: none
+    cdef list defaults
+    cdef dict where                   # parameter name -> position
+    cdef object missing               # stands for 'no default'
     cdef int kinds[MAX_PARAMS]
     cdef list table                   # per backend: entry or None
     cdef list takes_out               # per backend: does the entry take `out`
@@ -40,6 +44,8 @@ cdef class Op(Slot):
     cdef object reduce(self, TensorBase t, object dim, object keepdim)
     cdef object operate(self, list args)
     cdef object explained(self, object error, list args)
+    cdef object invoke(self, tuple args, dict kwargs)
+    cdef list bind(self, tuple args, dict kwargs)
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1

@@ -60,7 +60,12 @@ cdef class Op(Slot):
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
-        self.plain_positional = signature.n_positional == self.n_params and signature.sizes_at < 0
+        self.n_positional = signature.n_positional
+        self.sizes_at = signature.sizes_at
+        self.defaults = signature.defaults
+        self.missing = signature.REQUIRED
+        self.where = {name: at for at, name in enumerate(signature.params)}
+        self.required = max([at + 1 for at, default in enumerate(signature.defaults) if default is signature.REQUIRED], default=0)
         for i in range(self.n_params):
             self.kinds[i] = signature.kinds[i]
         if vjp:
@@ -217,16 +222,36 @@ cdef class Op(Slot):
     # -- the general path
     def __call__(self, *args, **kwargs):
         """Call with PyTorch's arguments; `out=` gives the tensor(s) to write to."""
-        if not kwargs and len(args) == self.n_params and self.plain_positional:
-            return self.run(list(args))
+        return self.invoke(args, kwargs)
+
+    cdef object invoke(self, tuple args, dict kwargs):
         out = kwargs.pop("out", None) if kwargs else None
-        bound = self.signature.bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)
+
+    cdef list bind(self, tuple args, dict kwargs):
+        """The arguments in the order of the parameters. What isn't plain (aliases, sizes, errors) is left to the signature."""
+        cdef Py_ssize_t n = len(args), i
+        cdef list bound
+        if self.sizes_at >= 0 or n > self.n_positional:
+            return self.signature.bind(args, kwargs)
+        bound = list(args)
+        for i in range(n, self.n_params):
+            bound.append(self.defaults[i])
+        for key, value in kwargs.items():
+            at = self.where.get(key)
+            if at is None or <Py_ssize_t>at < n:
+                return self.signature.bind(args, kwargs)
+            bound[<Py_ssize_t>at] = value
+        for i in range(n, self.required):
+            if bound[i] is self.missing:
+                return self.signature.bind(args, kwargs)      # raises
+        return bound
 
     def in_place(self, *args, **kwargs):
         """The form that writes its result to its first argument."""
         alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
-        bound = self.signature.bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         if alpha is not None:
             bound[1] = scaled(bound[0], bound[1], alpha)
         return self.run_inplace(bound, False)

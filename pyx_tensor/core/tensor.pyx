@@ -68,6 +68,7 @@ cdef extern from *:
                             object owner)
 
 cdef tuple _no_arguments = ()
+cdef object _new_tuple = tuple.__new__      # Size without its check of the items
 tensor_class = None
 parameter_class = None
 
@@ -329,7 +330,7 @@ cdef class TensorBase:
 
     @property
     def shape(self):
-        return Size(self.shape_())
+        return _new_tuple(Size, self.shape_())
 
     @property
     def ndim(self):
@@ -343,7 +344,7 @@ cdef class TensorBase:
         """The shape, or the size of one dim."""
         cdef tuple shape = self.shape_()
         if dim is None:
-            return Size(shape)
+            return _new_tuple(Size, shape)
         if not shape:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return shape[geometry.wrap_dim(dim, len(shape))]
@@ -604,6 +605,14 @@ cdef class TensorBase:
         return detached(self)
 
     # -- copies outside of the graph
+    def _new_like(self, fill):
+        """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
+        backend = self.device._backend
+        dtype = backend.dtypes[self.dtype.name]
+        where = () if self.device.index is None else (self.device.index,)
+        array = backend.empty(self.shape_(), dtype, *where) if fill is None else backend.full(self.shape_(), fill, dtype, *where)
+        return new_tensor(array, self.dtype, self.device)
+
     def _copied(self, bint preserve):
         """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
         if preserve and type(self.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
