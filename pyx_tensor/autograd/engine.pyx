@@ -20,7 +20,7 @@ from ..core.record import gradient_edge, namespace
 cdef object B = namespace
 
 cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(object)
+    Py_ssize_t Py_REFCNT(PyObject* borrowed)
     unsigned long PyThread_get_thread_ident()
 
 cdef extern from *:
@@ -118,7 +118,7 @@ cdef bint sums_to(tuple shape, tuple target):
 cdef bint is_ours(TensorBase grad) except -1:
     """True where nobody else can see this gradient's memory, so that a leaf may keep it as it is."""
     # One reference: the variable of `accumulate` (C calls pass arguments on without a reference of their own).
-    return (Py_REFCNT(grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
+    return (Py_REFCNT(<PyObject*>grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(<PyObject*>grad.array) == 1
             and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>grad.array) and not grad.requires
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>grad.array))
 
