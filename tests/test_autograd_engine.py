@@ -90,6 +90,16 @@ def test_inputs_restrict_accumulation():
     assert a.grad.item() == 2.0 and b.grad is None
 
 
+def test_inputs_accumulate_as_leaves_do():
+    x, seen = leaf(2.0), []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.item()))
+    y = x * x
+    y.backward(inputs=[x], retain_graph=True)
+    first = x.grad
+    y.backward(inputs=x)
+    assert seen == [4.0, 8.0] and x.grad is first
+
+
 def test_inputs_may_be_inner_tensors():
     x = leaf(2.0)
     y = x * 3
