@@ -350,6 +350,31 @@ def test_retain_grad():
         torch.zeros(1).retain_grad()
 
 
+def test_retain_grad_follows_writes():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y * 5).sum().backward()
+    assert y.retains_grad and y.grad.tolist() == [5.0, 5.0] and x.grad.tolist() == [30.0, 30.0]
+    z = x * 2
+    z.retain_grad()
+    z[:1].mul_(3)
+    (z * 5).sum().backward()
+    assert z.grad.tolist() == [5.0, 5.0]
+
+
+def test_leaves_that_are_gone():
+    x, seen = leaf(1.0), []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append((t.item(), t.grad.item())))
+    y = x * 2
+    del x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen == [(1.0, 2.0), (1.0, 4.0)]
+    assert y.grad_fn.next_functions[0][0].variable.grad.item() == 4.0
+
+
 def test_multi_grad_hook():
     a, b, c = leaf(1.0), leaf(2.0), leaf(3.0)
     calls = []
