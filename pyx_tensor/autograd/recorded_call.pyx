@@ -36,6 +36,9 @@ cdef class FunctionCtx:
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
         self.to_save = tensors
 
+    def save_for_forward(self, *tensors):
+        """Of no effect: PyTorch keeps these for forward-mode derivatives, which aren't available."""
+
     def mark_dirty(self, *tensors):
         """Say which inputs forward wrote to in place; they must be among its outputs."""
         self.dirty = tensors
