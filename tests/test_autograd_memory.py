@@ -3,7 +3,19 @@ import gc
 import threading
 import weakref
 
+import pytest
+
 import pyx_tensor as torch
+
+
+@pytest.fixture(autouse=True)
+def collector_off():
+    """Without the cyclic collector, which would walk the growing graphs again and again; what is dropped here is dropped by
+    reference counts, but where a test collects itself."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def chain(length):
@@ -97,21 +109,16 @@ def test_deep_chains_of_functions_are_run_and_dropped():
 
 
 def test_graphs_have_no_reference_cycles():
-    gc.collect()
-    gc.disable()
-    try:
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        y = (x * x).exp() + 0
-        v = y[:1]
-        v.mul_(3)
-        z = torch.stack([y, y]).sum()
-        nodes = [weakref.ref(t.grad_fn) for t in (y, v, z)]
-        tensors = [weakref.ref(t) for t in (x, y, v, z)]
-        z.backward()
-        del x, y, v, z
-        assert [r() for r in nodes + tensors] == [None] * 7
-    finally:
-        gc.enable()
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).exp() + 0
+    v = y[:1]
+    v.mul_(3)
+    z = torch.stack([y, y]).sum()
+    nodes = [weakref.ref(t.grad_fn) for t in (y, v, z)]
+    tensors = [weakref.ref(t) for t in (x, y, v, z)]
+    z.backward()
+    del x, y, v, z
+    assert [r() for r in nodes + tensors] == [None] * 7
 
 
 def test_deep_chains_of_views_are_dropped():
