@@ -288,7 +288,8 @@ cdef class Op(Slot):
         cdef DType dtype = None
         cdef Device device = None
         cdef TensorBase t
-        cdef bint needed = False
+        cdef bint needed = False, recording = not get_mode() & NO_GRAD and not self.nograd
+        cdef object entry = None
         cdef list arrays = []
         cdef int i
         for i in range(self.n_params):
@@ -299,20 +300,22 @@ cdef class Op(Slot):
             if not is_plain(value):
                 return None
             t = <TensorBase>value
-            if device is not None and t.device is not device:
+            if device is None:
+                device = t.device
+                entry = self.entry(device)
+                if entry is None:
+                    return None
+            elif t.device is not device:
                 return None
-            device = t.device
             if self.kinds[i] == TENSOR:
                 if dtype is not None and t.dtype is not dtype:
                     return None
                 dtype = t.dtype
-            needed = needed or t.needs_grad()
+            needed = needed or (recording and t.needs_grad())
             arrays.append(t.array)
         if dtype is None or (FLOAT <= self.promote < SAME and dtype.category < FLOATING):
             return None
-        entry = self.entry(device)
-        needed = needed and not get_mode() & NO_GRAD and not self.nograd
-        if entry is None or (needed and self.gradient is None):
+        if needed and self.gradient is None:
             return None
         try:
             raw = entry(*arrays)

@@ -14,6 +14,7 @@ from .mode cimport ANOMALY, NO_GRAD, SAVED_HOOKS, get_mode
 from .tensor cimport IN_CUSTOM_FUNCTION, MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, Version, ViewRecord, detached, has_node, new_tensor
 from . import mode as _mode
 from . import tensor as _tensor
+from .graph import set_reviver
 
 # What a vjp's parameter may name.
 cdef enum Source:
@@ -62,6 +63,19 @@ cdef Edge edge_of(TensorBase t):
     if t.node is None:
         leaf_node(t)
     return make_edge(t.node, t.nr, t.shape_(), t.dtype, t.device)
+
+
+def revive_leaf(AccumulateGrad node not None):
+    """A Tensor in the place of a leaf that is gone while the graph still leads to it."""
+    cdef TensorBase t = new_tensor(node.array, node.dtype, node.device)
+    t.requires = True
+    t.node = node
+    t.slot = node.slot
+    node.owner = weakref.ref(t)
+    return t
+
+
+set_reviver(revive_leaf)
 
 
 def gradient_edge(TensorBase t not None):
@@ -502,11 +516,13 @@ cdef int connect_written(TensorBase t, Node node) except -1:
     """Make `node` the source of t, which was written in place; t's base gets the write into its history."""
     cdef CopySlices wrapper
     cdef TensorBase base
+    cdef Node before = t.node
+    cdef int nr = t.nr
     if t.view is None:
         t.node = node
         t.nr = 0
         t.requires = True
-        return 0
+        return keep_retaining(t, before, nr, t.node)
     base = t.view.base
     wrapper = CopySlices.__new__(CopySlices)
     wrapper.inner = node
@@ -515,10 +531,19 @@ cdef int connect_written(TensorBase t, Node node) except -1:
     wrapper.shape = base.shape_()
     wrapper.strides = base.stride()
     wrapper.sequence = next_sequence()
+    keep_retaining(base, base.node, base.nr, wrapper)
     base.node = wrapper
     base.nr = 0
     base.requires = True
     regenerate(t)
+    return keep_retaining(t, before, nr, t.node)
+
+
+cdef int keep_retaining(TensorBase t, Node before, int nr, Node now) except -1:
+    """A tensor that keeps its gradient (`retain_grad`) keeps that of its latest value: node `now` takes over from `before`."""
+    if before is not None and before.retained is not None and t.slot is not None and before.retained.get(nr) is t.slot:
+        del before.retained[nr]
+        now.retain(0, t.slot)
     return 0
 
 

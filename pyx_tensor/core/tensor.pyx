@@ -263,6 +263,7 @@ cdef bint has_node(TensorBase t) except -1:
     return t.node is not None and not isinstance(t.node, AccumulateGrad)
 
 
+@cython.trashcan(True)
 @cython.freelist(64)
 cdef class ViewRecord:
     """How to make a view again from its base: the last step, and a link to the steps before."""
