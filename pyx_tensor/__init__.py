@@ -19,12 +19,13 @@ globals().update(_aliases)
 globals().update(_functions)
 
 from . import autograd  # noqa: E402
-from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402
+from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled  # noqa: E402
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "__config__"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
+    "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
 

@@ -41,6 +41,30 @@ def test_leaves_never_share_their_gradients():
     assert seed.tolist() == [1.0, 1.0]
 
 
+def test_leaves_do_not_share_with_what_a_hook_kept():
+    x, kept = leaf(1.0, 2.0), []
+    x.register_hook(kept.append)
+    (x * 2).sum().backward()
+    (x * 2).sum().backward()
+    assert kept[0].tolist() == [2.0, 2.0] and x.grad.tolist() == [4.0, 4.0]
+
+
+def test_a_gradient_that_nobody_else_sees_is_kept_without_a_copy():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            result = g * 2
+            Double.address = result.data_ptr()
+            return result
+    x = leaf(1.0, 2.0)
+    Double.apply(x).sum().backward()
+    assert x.grad.data_ptr() == Double.address
+
+
 def test_two_uses_of_one_leaf_do_not_add_into_what_another_leaf_keeps():
     a, b = leaf(1.0), leaf(1.0)
     s = a + b
@@ -187,8 +211,7 @@ def test_views_share_the_version():
     assert x._version == v._version == 2
 
 
-@pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[0:1].mul_(2), lambda x: x.__setitem__(0, 1.0), lambda x: x.detach_().sub_(1)
-                                   if False else x.zero_(), lambda x: x.view(2, 1).exp_()])
+@pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[0:1].mul_(2), lambda x: x.__setitem__(0, 1.0), lambda x: x.zero_(), lambda x: x.view(2, 1).exp_()])
 def test_leaves_are_not_written_to(write):
     x = leaf(1.0, 2.0)
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
@@ -241,7 +264,7 @@ def test_next_functions_lead_to_the_leaves():
     x = leaf(1.0)
     y = x * 2 + x
     mul, other = y.grad_fn.next_functions
-    assert (y.grad_fn.name(), mul[0].name(), other[0].name()) == ("AddBackward0", "MulBackward0", "torch::autograd::AccumulateGrad")
+    assert (y.grad_fn.name(), mul[0].name(), type(other[0]).__name__) == ("AddBackward0", "MulBackward0", "AccumulateGrad")
     assert other[0].variable is x and mul[0].next_functions[0][0] is other[0] and mul[0].next_functions[1] == (None, 0)
 
 
@@ -416,7 +439,7 @@ def test_deep_chains_are_dropped_by_the_garbage_collector():
 
     holder = Holder()
     holder.itself = holder
-    holder.chain = chain(1_000_000)[1]
+    holder.chain = chain(200_000)[1]
     node = weakref.ref(holder.chain.grad_fn)
     del holder
     gc.collect()
@@ -424,7 +447,7 @@ def test_deep_chains_are_dropped_by_the_garbage_collector():
 
 
 def test_deep_chains_are_dropped_from_another_thread():
-    box = [chain(1_000_000)[1]]
+    box = [chain(200_000)[1]]
     node = weakref.ref(box[0].grad_fn)
     thread = threading.Thread(target=box.clear)
     thread.start()
@@ -434,7 +457,7 @@ def test_deep_chains_are_dropped_from_another_thread():
 
 def test_deep_chains_through_lists_of_saved_values_are_dropped():
     y = torch.ones(1, 2, requires_grad=True)
-    for _ in range(100_000):
+    for _ in range(30_000):
         y = torch.cat([y, y])[:1]
     node = weakref.ref(y.grad_fn)
     del y
@@ -444,12 +467,12 @@ def test_deep_chains_through_lists_of_saved_values_are_dropped():
 def test_deep_chains_of_writes_are_run_and_dropped():
     x = torch.ones(2, requires_grad=True)
     y = x * 1
-    for _ in range(50_000):
+    for _ in range(20_000):
         y[0].mul_(1.0)
     y.sum().backward()
     assert x.grad.tolist() == [1, 1]
     z = x * 1
-    for _ in range(50_000):
+    for _ in range(20_000):
         z[0].mul_(1.0)
     del z
 
@@ -466,11 +489,11 @@ def test_deep_chains_of_functions_are_run_and_dropped():
             return g
 
     x = y = torch.ones(1, requires_grad=True)
-    for _ in range(100_000):
+    for _ in range(50_000):
         y = Double.apply(y)
     y.backward()
     assert x.grad.item() == 1
-    for _ in range(100_000):
+    for _ in range(50_000):
         y = Double.apply(y)
     node = weakref.ref(y.grad_fn)
     del y
@@ -482,7 +505,7 @@ def test_graphs_have_no_reference_cycles():
     gc.disable()
     try:
         x = leaf(1.0, 2.0)
-        y = (x * x).exp().sqrt()
+        y = (x * x).exp() + 0
         v = y[:1]
         v.mul_(3)
         z = torch.stack([y, y]).sum()
@@ -499,7 +522,11 @@ def test_graphs_have_no_reference_cycles():
 def test_backward_inside_a_hook():
     x, other = leaf(1.0), leaf(5.0)
     y = x * 2
-    y.register_hook(lambda g: (other * other).backward())
+
+    def hook(g):
+        with torch.enable_grad():
+            (other * other).backward()
+    y.register_hook(hook)
     y.backward()
     assert (x.grad.item(), other.grad.item()) == (2.0, 10.0)
 
@@ -562,7 +589,7 @@ def test_threads_on_graphs_of_their_own():
 
 
 def test_threads_on_a_shared_graph():
-    x = leaf(*range(100))
+    x = leaf(*[k / 100 for k in range(100)])
     shared = (x * x).exp().log()
     in_threads(lambda i: grad((shared * (i + 1)).sum(), x, retain_graph=True)[0].sub_(2 * (i + 1) * x.detach()).abs().max().item() < 1e-9 or 1 / 0)
 

@@ -99,7 +99,7 @@ def test_reentrant_limits():
     with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
         checkpoint(function, x).sum().backward()
     first = torch.autograd.Variable(x, requires_grad=True)
-    checkpoint(function, first * 1, use_reentrant=True).backward(create_graph=True)
+    (checkpoint(function, first * 1, use_reentrant=True) * first).backward(create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.grad.backward()
 

@@ -44,6 +44,7 @@ def test_activations(name):
     (lambda x: F.log_softmax(x, 0), [(3, 4)]),
     (lambda x, w, b: F.layer_norm(x, (4,), w, b), [(3, 4), (4,), (4,)]),
     (lambda x: F.layer_norm(x, (3, 4)), [(2, 3, 4)]),
+    (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(3, 4, 2), (4,), (4,)]),
     (lambda w: F.embedding(torch.tensor([[0, 2], [2, 1]], device=w.device), w), [(3, 4)]),
     (lambda w: F.embedding(torch.tensor([0, 2, 2], device=w.device), w, padding_idx=0, scale_grad_by_freq=True), [(3, 4)]),
     (lambda x, y: F.mse_loss(x, y), [(3, 4), (3, 4)]),

@@ -77,7 +77,7 @@ def test_out_is_not_expanded():
     assert x.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("write", [lambda w: w.add_(1), lambda w: w.copy_(torch.ones(4, 3)), lambda w: w.__setitem__(0, 5.0) if False else w.mul_(2)])
+@pytest.mark.parametrize("write", [lambda w: w.add_(1), lambda w: w.copy_(torch.ones(4, 3)), lambda w: w.mul_(2)])
 def test_overlapping_windows_are_not_written_to(write):
     x = numbers()
     windows = x.as_strided((4, 3), (1, 1))
@@ -106,7 +106,7 @@ def test_size_one_dims_do_not_count():
     (lambda x: x[1:].add_(x[:-1]), [3.0, 3.0, 3.0, 2.0]),
     (lambda x: x[1:].mul_(x[:-1]), None),
     (lambda x: x.add_(x), [2.0, 4.0, 6.0, 8.0]),
-    (lambda x: x.mul_(x), [0.0, 4.0, 16.0, 36.0]),
+    (lambda x: x.mul_(x), [0.0, 4.0, 12.0, 24.0]),
     (lambda x: x.sub_(x[1]), [1.0, -8.0, 3.0, 4.0]),
 ])
 def test_gradients_through_overlapping_writes(write, expected):

@@ -4,7 +4,7 @@ import numpy as np
 
 from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 
-from . import blas, copying, description, index, linalg, loss, masks, memory, normalize, optim, pointwise, reduce, scan, search, sort
+from . import blas, copying, description, index, linalg, loss, masks, memory, normalize, optim, parallel, pointwise, reduce, scan, search, sort
 
 # Modules whose public functions are entries of the backend, by their names.
 KERNELS = (pointwise, copying, reduce, scan, normalize, loss, optim, blas, linalg, index, masks, search, sort)
@@ -23,6 +23,8 @@ class CPUBackend(ArrayModuleBackend):
                 if not name.startswith("_") and name not in INTERNAL and callable(function) and getattr(function, "__module__", "") == module.__name__:
                     setattr(self, name, function)
         self.empty = memory.empty
+        self.recycler = memory.recycler()
+        self.num_threads, self.set_num_threads = parallel.num_threads, parallel.set_num_threads
 
     def current_device(self):
         return None       # there is one CPU, and its tensors carry no index

@@ -5,7 +5,7 @@ freed blocks are kept and handed out again. Everything here runs with the GIL he
 """
 cimport cython
 cimport numpy as cnp
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.string cimport memmove
 
 from math import prod
@@ -20,6 +20,20 @@ cdef extern from "pages.h" nogil:
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
                                 void* data, int flags, void* obj)
+
+cdef extern from *:
+    """
+    /* Whether an object is a small ndarray with memory of its own that one reference alone holds. */
+    static int pyx_is_recyclable(PyObject* o, Py_ssize_t most) {
+        const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+        PyArrayObject* a = (PyArrayObject*)o;
+        return Py_TYPE(o) == &PyArray_Type && Py_REFCNT(o) == 1 && (PyArray_FLAGS(a) & flags) == flags && PyArray_BASE(a) == NULL
+            && ((PyArrayObject_fields*)o)->weakreflist == NULL && PyArray_NBYTES(a) <= most;
+    }
+    static PyObject* pyx_descr(PyObject* o) { return (PyObject*)PyArray_DESCR((PyArrayObject*)o); }
+    """
+    int pyx_is_recyclable(PyObject* o, Py_ssize_t most) noexcept
+    PyObject* pyx_descr(PyObject* o) noexcept
 
 cdef enum:
     SLOTS = 256                 # most blocks kept
@@ -131,6 +145,58 @@ cdef size_t byte_count(int ndim, const Py_ssize_t* shape, size_t itemsize) excep
     return size
 
 
+# --- small arrays ----------------------------------------------------------------------------------------------------
+# Results of small operations come and go all the time, and making an ndarray costs more than their arithmetic. The front end
+# offers the array of a tensor that dies (`recycler`); the last few that nobody else holds wait here for their like.
+cdef enum:
+    POOL = 16                   # arrays kept
+    SMALL = 1024                # bytes of the largest
+
+cdef PyObject* pool[POOL]
+cdef int pooled = 0
+
+
+cdef int recycle(PyObject* item) noexcept:
+    """Keep an array that only its dying tensor holds; 0 where that can't be."""
+    global pooled
+    cdef PyObject* oldest
+    if not pyx_is_recyclable(item, SMALL):
+        return 0
+    if pooled == POOL:
+        oldest = pool[0]
+        memmove(&pool[0], &pool[1], (POOL - 1) * sizeof(void*))
+        pooled -= 1
+        Py_DECREF(<object>oldest)
+    pool[pooled] = item
+    pooled += 1
+    Py_INCREF(<object>item)
+    return 1
+
+
+cdef cnp.ndarray from_pool(int ndim, const Py_ssize_t* shape, cnp.dtype dtype):
+    """A waiting array of this shape and dtype, or None."""
+    global pooled
+    cdef int i, d
+    cdef cnp.ndarray found
+    for i in range(pooled - 1, -1, -1):
+        if pyx_descr(pool[i]) == <PyObject*>dtype and cnp.PyArray_NDIM(<cnp.ndarray>pool[i]) == ndim:
+            for d in range(ndim):
+                if cnp.PyArray_DIM(<cnp.ndarray>pool[i], d) != shape[d]:
+                    break
+            else:
+                found = <cnp.ndarray>pool[i]
+                pooled -= 1
+                memmove(&pool[i], &pool[i + 1], (pooled - i) * sizeof(void*))
+                Py_DECREF(found)        # the pool's own reference
+                return found
+    return None
+
+
+def recycler():
+    """Address of the C function `int (PyObject*)` to which the front end offers arrays."""
+    return <size_t>&recycle
+
+
 cdef cnp.ndarray make(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, cnp.dtype dtype, size_t size):
     cdef Block block
     cdef cnp.ndarray result
@@ -138,6 +204,10 @@ cdef cnp.ndarray make(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strid
     if size >= THRESHOLD:
         block = new_block(size)
         data = block.data
+    elif strides == NULL and size <= SMALL and pooled:
+        result = from_pool(ndim, shape, dtype)
+        if result is not None:
+            return result
     Py_INCREF(dtype)            # NumPy steals this reference
     if data == NULL and strides == NULL:
         return PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>shape, NULL, NULL, 0, NULL)

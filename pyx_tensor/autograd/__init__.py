@@ -3,11 +3,12 @@ from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 from .engine import backward_from_scalar, run_backward
+from .graph import GradientEdge
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 
 
 def _as_tuple(x):
-    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+    return tuple(x) if isinstance(x, (tuple, list)) and not isinstance(x, GradientEdge) else (x,)
 
 
 def _first_grads(tensors, grads):

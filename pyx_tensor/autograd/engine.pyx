@@ -6,6 +6,7 @@ costs no stack.
 """
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdlib cimport free, realloc
+from time import sleep
 
 cimport numpy as cnp
 
@@ -20,6 +21,7 @@ cdef object B = namespace
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object)
+    unsigned long PyThread_get_thread_ident()
 
 cdef extern from *:
     """
@@ -115,18 +117,38 @@ cdef bint sums_to(tuple shape, tuple target):
 
 cdef bint is_ours(TensorBase grad) except -1:
     """True where nobody else can see this gradient's memory, so that a leaf may keep it as it is."""
+    # One reference: the variable of `accumulate` (C calls pass arguments on without a reference of their own).
     return (Py_REFCNT(grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
             and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>grad.array) and not grad.requires
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>grad.array))
 
 
+cdef unsigned long accumulating = 0       # the thread that changes a leaf's gradient just now, 0: none
+
 cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -1:
-    """Add to a leaf's `grad`: in place where no graph is wanted of it."""
+    """Add to a leaf's `grad`, one thread at a time (an operation may let other threads run in between); then the hooks."""
+    global accumulating
+    cdef unsigned long me = PyThread_get_thread_ident(), before
     cdef TensorBase grad = grads[0]
-    cdef GradSlot slot = leaf.slot
     grads[0] = None
     if grad is None:
         return 0
+    while accumulating != 0 and accumulating != me:
+        sleep(0)
+    before = accumulating
+    accumulating = me
+    try:
+        add_to_slot(leaf.slot, grad, create_graph)
+    finally:
+        accumulating = before
+    if leaf.accumulate_hooks:
+        for hook in list(leaf.accumulate_hooks.values()):
+            hook(leaf.variable)
+    return 0
+
+
+cdef int add_to_slot(GradSlot slot, TensorBase grad, bint create_graph) except -1:
+    """In place where no graph is wanted of the gradient."""
     if slot.grad is None:
         if create_graph or is_ours(grad):
             slot.grad = grad if not create_graph else B.clone(grad)
@@ -136,9 +158,6 @@ cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -
         slot.grad = B.add(slot.grad, grad)
     else:
         slot.grad.add_(grad)
-    if leaf.accumulate_hooks:
-        for hook in list(leaf.accumulate_hooks.values()):
-            hook(leaf.variable)
     return 0
 
 

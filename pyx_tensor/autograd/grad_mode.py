@@ -38,14 +38,21 @@ class _Mode:
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
             generator = function(*args, **kwargs)
-            sent = None
+            resume, sent = generator.send, None
             while True:
-                with self.clone():
-                    try:
-                        value = generator.send(sent)
-                    except StopIteration as stop:
-                        return stop.value
-                sent = yield value
+                try:
+                    with self.clone():
+                        value = resume(sent)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume, sent = generator.send, (yield value)
+                except GeneratorExit:
+                    with self.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    resume, sent = generator.throw, error
         return wrapped
 
 

@@ -303,7 +303,7 @@ cdef int save_tensors(FunctionCtx ctx, FunctionNode node) except -1:
     for t in ctx.to_save or ():
         saved.append(None if t is None else save(<TensorBase>t, (<TensorBase>t).requires and ((<TensorBase>t).node is node or among(t, ctx.dirty))))
     node.saved = tuple(saved)
-    ctx.to_save = None
+    ctx.to_save = ctx.dirty = ctx.non_differentiable = None       # outputs kept here would hold what holds them
     ctx.node = weakref.ref(node)
     return 0
 

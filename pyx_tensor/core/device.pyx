@@ -57,6 +57,7 @@ cdef class Device:
         canonical.ordinal = self.ordinal = index or 0
         canonical.canonical = self.canonical = canonical
         canonical.slot = self.slot = slot
+        canonical.recycle = self.recycle = <int (*)(void*) noexcept><size_t>backend.recycler
         return 0
 
     @property

@@ -180,6 +180,18 @@ class Tensor(TensorBase):
                  self.device, self.__dict__)
         return _rebuild, state
 
+    @property
+    def real(self):
+        """The real part; the tensor itself where it is real."""
+        return B.real(self)
+
+    @property
+    def imag(self):
+        """The imaginary part of a complex tensor; RuntimeError for others."""
+        if not self.dtype.is_complex:
+            raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+        return B.imag(self)
+
     # -- autograd
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` in place and return the tensor."""

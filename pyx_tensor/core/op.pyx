@@ -527,7 +527,7 @@ cdef class Op(Slot):
         check_no_overlap(target)
         if record and self.gradient is None:
             # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
-            result = self.run([B.clone(target), *args[1:]])
+            result = self.run(apart(args, target))
             self.check_result(target, result)
             return target.copy_(result)
         self.common_device(args)
@@ -672,6 +672,12 @@ cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
     write_array(out, result)
     out._bump_version()
     return 0
+
+
+cdef list apart(list args, TensorBase target):
+    """The arguments, with copies of those that stand on target's memory."""
+    return [B.clone(a) if isinstance(a, TensorBase) and (a is target or ((<TensorBase>a).storage is not None
+            and (<TensorBase>a).storage is target.storage)) else a for a in args]
 
 
 cdef object saved_result(TensorBase written):

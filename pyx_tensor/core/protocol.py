@@ -22,6 +22,7 @@ class Backend(DerivedEntries):
     strided = False            #: arrays have strides, and ``as_strided`` makes any view
     views = False              #: slices and reshapes share memory with their array
     mutable = False            #: ``copy_`` writes in place
+    recycler = 0               #: address of a C function int(PyObject*) offered the array of a tensor that dies; 0: none
     fallback_to_cpu = False    #: run what is missing on the CPU, with one warning per operation
 
     # -- devices
@@ -35,6 +36,13 @@ class Backend(DerivedEntries):
 
     def synchronize(self, index=0):
         """Wait until the device has done all that it was asked."""
+
+    def num_threads(self):
+        """How many threads an operation may use on the host."""
+        return 1
+
+    def set_num_threads(self, n):
+        """Use at most `n` threads; nothing to do where there is one."""
 
     def describe(self, load_libraries=False):
         """Name -> value of what `pyx_tensor.__config__.show()` tells of this backend.

@@ -148,6 +148,9 @@ def type_name(DType dtype):
 
 cdef SavedValue save(TensorBase t, bint is_output):
     cdef SavedValue saved = SavedValue.__new__(SavedValue)
+    if t.inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+                           "use it in autograd.")
     saved.requires = t.requires
     saved.is_output = is_output
     saved.nr = t.nr
@@ -288,6 +291,8 @@ cdef class Gradient:
         cdef int k = 0
         if self.n_outputs == 1 and not isinstance(results, (tuple, list)):
             t = <TensorBase>results
+            if t.dtype.category < FLOATING:
+                return 0
             t.node = node
             t.nr = 0
             t.requires = True

@@ -21,8 +21,8 @@ _listeners = []     # called with (slot, backend) after a registration
 def missing_primitives(backend):
     """Names of the mandatory primitives that `backend` doesn't supply."""
     def supplied(name):
-        method = getattr(type(backend), name, None) or getattr(backend, name, None)
-        return callable(method) and method is not getattr(Backend, name, None)
+        method = getattr(backend, name, None)
+        return callable(method) and getattr(method, "__func__", method) is not getattr(Backend, name, None)
 
     return [name for name in MANDATORY if not supplied(name)]
 

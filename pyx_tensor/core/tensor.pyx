@@ -314,6 +314,8 @@ cdef class TensorBase:
     def __dealloc__(self):
         if self.storage is not None:
             unlink(self)
+        elif self.device is not None and self.device.recycle != NULL:
+            self.device.recycle(<void*>self.array)      # its memory was never shared: the backend may use it again
 
     # -- shape
     cdef int ndim_(self) except -1:

@@ -12,7 +12,7 @@ _OPTIONS = dict(promote="float_only", inplace=True, method=False)
 
 @op(promote="common", inplace=True, vjp=dict(input=lambda B, g, y: B.relu_backward(g, y)))
 def relu(B, input: T):
-    """`max(0, input)`. Bool tensors are refused."""
+    """`max(0, input)`."""
     return B.maximum(input, 0)
 
 

@@ -161,6 +161,69 @@ def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, 
     return B._layer_norm(input, len(shape), weight, bias, eps)
 
 
+def _along_channels(B, vector, like):
+    """A vector shaped so that it lies along dim 1 of `like`."""
+    return B.reshape(vector, (-1, *(1 for _ in range(like.ndim - 2))))
+
+
+def _all_but_channels(input):
+    return (0, *range(2, input.ndim))
+
+
+def _widened(x):
+    """A tensor of a half type as float32, in which its statistics are computed."""
+    return x.float() if x is not None and x.is_floating_point() and x.element_size() == 2 else x
+
+
+def _channel_statistics(B, input):
+    """Mean and variance (biased) of each channel, as vectors."""
+    dims = _all_but_channels(input)
+    mean = B.mean(input, dims)
+    away = B.sub(input, _along_channels(B, mean, input))
+    return mean, B.mean(B.mul(away, away), dims)
+
+
+@op(method=False, hidden=True, entry="batch_norm", returns=("output", "mean", "var"), nondiff=("mean", "var"),
+    grad_name="NativeBatchNorm", vjp={
+        ("input", "weight", "bias"): lambda B, g, y, input, weight, training, eps, needs:
+            B.batch_norm_backward(g[0], input, y[1], y[2], weight, training, eps, needs)})
+def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bias: T, training, eps):
+    """Each channel with mean 0 and variance 1, then scaled and shifted; and the statistics that were used.
+
+    In training they are the batch's (the variance biased), else the running ones.
+    """
+    dtype = input.dtype
+    input, weight, bias = _widened(input), _widened(weight), _widened(bias)
+    mean, var = _channel_statistics(B, input) if training else (B.clone(running_mean), B.clone(running_var))
+    scale = B.rsqrt(B.add(var, eps))
+    scale = scale if weight is None else B.mul(scale, weight)
+    y = B.mul(B.sub(input, _along_channels(B, mean, input)), _along_channels(B, scale, input))
+    y = y if bias is None else B.add(y, _along_channels(B, bias, input))
+    return y.to(dtype), mean, var
+
+
+@op(promote=None, method=False, hidden=True)
+def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, training, eps, needs):
+    """The gradients of batch_norm's input, weight and bias.
+
+    In training the statistics are computed again, for gradients of gradients pass through them.
+    """
+    g, input, weight = _widened(g), _widened(input), _widened(weight)
+    if training:
+        mean, var = _channel_statistics(B, input)
+    dims, count = _all_but_channels(input), input.numel() // input.shape[1]
+    rstd = B.rsqrt(B.add(var, eps))
+    normal = B.mul(B.sub(input, _along_channels(B, mean, input)), _along_channels(B, rstd, input))
+    to_bias, to_weight = B.sum(g, dims), B.sum(B.mul(g, normal), dims)
+    if not needs[0]:
+        return None, to_weight, to_bias
+    if training:
+        along = B.mul(normal, _along_channels(B, B.div(to_weight, count), input))
+        g = B.sub(B.sub(g, _along_channels(B, B.div(to_bias, count), input)), along)
+    scale = rstd if weight is None else B.mul(rstd, weight)
+    return B.mul(g, _along_channels(B, scale, input)), to_weight, to_bias
+
+
 # --- look-up of rows ----------------------------------------------------------------------------------------------
 @op(method=False, hidden=True, entry="embedding", grad_name="Embedding", vjp=dict(
     weight=lambda B, g, indices, weight_shape: B.embedding_backward(g, indices, weight_shape[0])))

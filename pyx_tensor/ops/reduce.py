@@ -193,9 +193,9 @@ def _correction(unbiased, correction):
 
 
 @op(promote="float_only", hidden=True, entry="var_mean", aux=("average",), grad_name="Var", vjp=dict(
-    input=lambda B, g, input, average, dim, correction, keepdim: B.mul(
+    input=lambda B, g, input, dim, correction, keepdim: B.mul(      # the mean again: second derivatives pass through it
         B.mul(_kept(B, g, tuple(input.shape), dim, keepdim), 2 / _freedom(tuple(input.shape), dim, correction)),
-        B.sub(input, _kept(B, average, tuple(input.shape), dim, keepdim)))))
+        B.sub(input, B.mean(input, dim, True)))))
 def _var(B, input: T, dim: Dims, correction, keepdim):
     """The variance along dims, and the mean as a hidden output."""
     average = B.mean(input, dim or None, True) if input.ndim else B.clone(input)

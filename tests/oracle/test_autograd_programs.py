@@ -163,7 +163,7 @@ class Program:
 
     def write(self):
         t = self.pick()
-        if 0 in t.stride():        # PyTorch fills expanded tensors, and refuses other writes; here all are refused
+        if is_expanded(t):        # PyTorch fills expanded tensors, and refuses other writes; here all are refused
             return [t.add_(1)]
         name = self.random.choice(["add_", "add_", "mul_", "mul_", "sub_", "div_", "copy_", "fill_", "zero_", "exp_", "tanh_", "sigmoid_",
                                    "neg_", "clamp_", "pow_", "sqrt_", "reciprocal_"])
@@ -192,7 +192,7 @@ class Program:
         t = self.pick(1)           # PyTorch's indexed and masked writes to expanded tensors are deprecated; here they are refused
         d = self.dim(t) % t.ndim
         size = t.shape[d]
-        if 0 in t.stride():
+        if is_expanded(t):
             return []
         index = self.random.choice([self.random.randrange(0, max(size, 1)), self.slice(size), self.integers(max(size, 1), (2,))])
         index = (slice(None),) * d + (index,)
@@ -201,7 +201,7 @@ class Program:
 
     def masked_write(self):
         t = self.pick(1)
-        if 0 in t.stride():
+        if is_expanded(t):
             return []
         kind = self.random.choice(["masked_fill_", "setitem", "where", "index_add_", "index_fill_", "masked_scatter"])
         if kind == "masked_fill_":
@@ -267,6 +267,10 @@ class Program:
 
 def broadcasts(shape, target):
     return len(shape) <= len(target) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(target)))
+
+
+def is_expanded(t):
+    return t.numel() and any(step == 0 and size > 1 for step, size in zip(t.stride(), t.shape))
 
 
 def agree(ours, theirs):

@@ -139,6 +139,7 @@ TWICE = {
     "layer_norm": lambda f, x, y: f.layer_norm(x, (4,), y[0], y[1]),
     "group_norm": lambda f, x, y: f.group_norm(x.reshape(3, 2, 2), 1, y[0, :2]),
     "batch_norm": lambda f, x, y: f.batch_norm(x, None, None, y[0], y[1], True),
+    "batch_norm in evaluation": lambda f, x, y: f.batch_norm(x, y[2].detach(), y[2].detach().square(), y[0], y[1]),
     "linear": lambda f, x, y: f.linear(x, y, y[:, 0]),
     "mse_loss": lambda f, x, y: f.mse_loss(x, y),
     "huber_loss": lambda f, x, y: f.huber_loss(x, y, delta=0.7),
@@ -240,6 +241,24 @@ def test_cross_entropy_of_other_dimensions(shape, smoothing):
         backward(ours)
         backward(theirs)
     assert_close(inputs[0].grad, inputs[1].grad, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", [
+    lambda f, x, w: f.batch_norm(x, None, None, w[0], w[1], True), lambda f, x, w: f.layer_norm(x, (4,), w[0], w[1]),
+    lambda f, x, w: f.softmax(x, 1), lambda f, x, w: f.mse_loss(x, w), lambda f, x, w: f.gelu(x), lambda f, x, w: f.linear(x, w)])
+def test_half_precision(call, dtype):
+    """Results and gradients within a few units of the last place."""
+    found = []
+    for t, x, w in zip(LIBRARIES, pair(FLOATS), pair(TARGETS["like"])):
+        x, w = (v.to(getattr(t, dtype)) for v in (x, w))
+        x.requires_grad_()
+        output = call(t.nn.functional, x, w)
+        (output * w.mean()).sum().backward()
+        assert str(output.dtype) == "torch." + dtype
+        found.append((output.float(), x.grad.float()))
+    for ours, theirs in zip(*found):
+        assert_close(ours, theirs, rtol=0.02, atol=0.02)
 
 
 def test_kl_div_batchmean():
@@ -345,6 +364,8 @@ def test_initial_values_of_convolutions():
     lambda t: t.nn.BatchNorm1d(3)(t.zeros(3)),
     lambda t: t.nn.BatchNorm2d(3)(t.zeros(3, 3)),
     lambda t: t.nn.BatchNorm1d(3)(t.zeros(1, 3)),
+    lambda t: t.nn.BatchNorm1d(3)(t.zeros(2, 4)),
+    lambda t: t.nn.functional.batch_norm(t.zeros(2, 4), None, None),
     lambda t: t.nn.Softmax2d()(t.zeros(3, 3)),
     lambda t: t.nn.Linear(3, 2)(t.zeros(2, 4)),
     lambda t: t.nn.LayerNorm(3)(t.zeros(2, 4)),

@@ -81,6 +81,32 @@ def test_trajectory(name):
     assert_same_state(ours.state_dict(), theirs.state_dict())
 
 
+@pytest.mark.parametrize("options", [dict(lr=0.1), dict(lr=0.5, history_size=3, max_iter=7),
+                                     dict(line_search_fn="strong_wolfe"),
+                                     dict(line_search_fn="strong_wolfe", lr=0.01, max_iter=5, history_size=2)])
+def test_lbfgs(options):
+    def run(t):
+        net, x, y = net_and_data(t)
+        optimizer = t.optim.LBFGS(net.parameters(), **options)
+        losses = []
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            losses.append(loss.item())
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        return losses, optimizer
+
+    (ours, optimizer), (theirs, other) = both(run)
+    assert len(ours) == len(theirs)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+    assert repr(optimizer) == repr(other)
+
+
 @pytest.mark.parametrize("name", ["SGD with momentum", "AdamW with amsgrad"])
 def test_trajectory_in_single_precision(name):
     (_, _, ours), (_, _, theirs) = both(lambda t: train(t, OPTIMIZERS[name], 20, "float32"))
@@ -167,6 +193,7 @@ def _parameter(t):
     lambda t, p: t.optim.NAdam([p], momentum_decay=-1.0),
     lambda t, p: t.optim.RAdam([p], eps=-1.0),
     lambda t, p: t.optim.ASGD([p], weight_decay=-1.0),
+    lambda t, p: t.optim.LBFGS([{"params": [p]}, {"params": [_parameter(t)]}]),
     lambda t, p: t.optim.lr_scheduler.StepLR(p, 3),
     lambda t, p: t.optim.lr_scheduler.LambdaLR(t.optim.SGD([p], 0.1), [len, len]),
     lambda t, p: t.optim.lr_scheduler.ReduceLROnPlateau(t.optim.SGD([p], 0.1), "middle"),

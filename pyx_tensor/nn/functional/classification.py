@@ -6,7 +6,8 @@ from ._reduction import apply_reduction, resolve_reduction
 from .activation import logsigmoid
 from .distance import pairwise_distance
 
-_INDEX_TYPES = (by_name["int64"], by_name["uint8"])
+_LONG = by_name["int64"]
+_INDEX_TYPES = (_LONG, by_name["uint8"])
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
@@ -136,7 +137,7 @@ def _nll_loss(log_probs, target, weight, ignore_index, reduction):
     _check_classes(shape, target)
     classes = shape[min(len(shape) - 1, 1)]
     _check_types(classes, target, weight)
-    target = target.long()
+    target = target if target.dtype is _LONG else target.long()
     if len(shape) == 2:
         return ops.nll_loss(log_probs, target, weight, reduction, ignore_index)
     rows = log_probs.reshape(1, -1) if len(shape) == 1 else log_probs.movedim(1, -1).reshape(-1, classes)

@@ -43,14 +43,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     """
     if training:
         _check_positions(input.size(0), input.shape[2:], input.shape)
-        dims = (0, *range(2, input.dim()))
-        var, mean = ops.var_mean(input, dims, correction=0)
-        _update_running(running_mean, running_var, mean, var, input.numel() // input.size(1), momentum)
     else:
-        mean, var = running_mean, running_var
-    scale = (var + eps).rsqrt()
-    output = (input - _as_channels(mean, input)) * _as_channels(scale, input)
-    return _per_channel(output, weight, bias)
+        for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+            if running is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+    _check_channels(input.size(1), running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    output, mean, var = ops._batch_norm(input, running_mean, running_var, weight, bias, training, eps)
+    if training:
+        _update_running(running_mean, running_var, mean, var, input.numel() // input.size(1), momentum)
+    return output
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
@@ -90,9 +91,10 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 def _update_running(running_mean, running_var, mean, var, count, momentum):
     """Move the running statistics towards the batch's; ``var`` is the biased variance of ``count`` values."""
-    for running, batch in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+    unbiased = count / max(count - 1, 1)
+    for running, batch, factor in ((running_mean, mean, momentum), (running_var, var, momentum * unbiased)):
         if running is not None:
-            running.copy_(running * (1 - momentum) + batch.detach().to(running.dtype) * momentum)
+            running.mul_(1 - momentum).add_(batch.detach().to(running.dtype), alpha=factor)
 
 
 def _per_channel(output, weight, bias):
@@ -104,6 +106,12 @@ def _per_channel(output, weight, bias):
 def _as_channels(vector, like):
     """``vector`` shaped so that it lies along dimension 1 of ``like``."""
     return vector.reshape(-1, *(1 for _ in like.shape[2:]))
+
+
+def _check_channels(channels, **vectors):
+    for name, vector in vectors.items():
+        if vector is not None and vector.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel()}")
 
 
 def _check_positions(samples, positions, shape):

@@ -1,0 +1,30 @@
+"""`set_num_threads` governs the CPU's kernels, and refuses what is no number of threads."""
+import pytest
+import pyx_tensor as torch
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_what_was_set_is_shown(threads):
+    torch.set_num_threads(1)
+    assert torch.get_num_threads() == 1
+    import pyx_tensor.__config__
+    assert "threads: 1\n" in pyx_tensor.__config__.show()
+
+
+def test_results_do_not_depend_on_the_number(threads):
+    x = torch.arange(3_000_000, dtype=torch.float32)
+    several = (x * 2 + 1).sum()
+    torch.set_num_threads(1)
+    assert (x * 2 + 1).sum().item() == pytest.approx(several.item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "two", None])
+def test_other_things_are_refused(wrong):
+    with pytest.raises(RuntimeError, match="set_num_threads expects"):
+        torch.set_num_threads(wrong)
