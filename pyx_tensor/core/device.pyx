@@ -142,6 +142,11 @@ cdef Device as_device(object what):
     return found.canonical
 
 
+def resolved_device(what):
+    """The device that tensors carry for a `device` argument; RuntimeError where there is none."""
+    return as_device(what)
+
+
 cdef list _default_stack = []
 cdef Device _default = _intern("cpu", None)
 

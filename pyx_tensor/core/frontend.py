@@ -6,7 +6,7 @@ What a tensor can compute is attached by `pyx_tensor.ops` (one definition gives 
 import numpy as np
 
 from . import op as _op
-from . import printing
+from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
 from .record import namespace as B
@@ -378,16 +378,9 @@ def _rebuild(cls, data, dtype_name, shape, requires_grad, device, attributes):
 
 
 # --- subclasses ---------------------------------------------------------------------------------------------------
-def _intercept(operation, args):
-    """Give operands that are neither Tensor nor Parameter the chance to take over (`__torch_function__`)."""
-    for arg in args:
-        kind = type(arg)
-        if kind is not Tensor and kind is not Parameter and hasattr(kind, "__torch_function__"):
-            result = kind.__torch_function__(B.__dict__[operation.name], tuple(type(a) for a in args), tuple(args), {})
-            if result is not NotImplemented:
-                return result
-    return NotImplemented
-
-
 register_classes(Tensor, Parameter)
-_op.set_interceptor(_intercept)
+_op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
+Tensor.__torch_function__ = overrides.make_default(Tensor)
+Tensor.as_subclass = overrides.as_subclass
+Tensor._make_subclass = classmethod(overrides.make_subclass)
+Parameter.__torch_function__ = classmethod(overrides.without_conversion)

@@ -124,7 +124,7 @@ cdef int slice_bounds(Geometry* g, int dim, Py_ssize_t start, Py_ssize_t stop, P
     stop = max(stop + size, 0) if stop < 0 else min(stop, size)
     stop = max(stop, start)
     g.offset += start * g.strides[dim]
-    g.shape[dim] = (stop - start + step - 1) // step
+    g.shape[dim] = (stop - start - 1) // step + 1 if stop > start else 0      # without a sum that a huge step overflows
     g.strides[dim] *= step
     return 0
 

@@ -20,11 +20,13 @@ from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
 from .tensor cimport TensorBase, Version, wrap_array
 from . import mode as _mode
+from .protocol import OutOfMemoryError
 from .record import namespace
 
 cnp.import_array()
 
 cdef object B = namespace
+cdef tuple REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)     # what entries raise for arguments they can't take
 cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
 
 
@@ -117,9 +119,9 @@ cdef class Op(Slot):
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                        return wrap_array(entry(t.array), t.device)
+                        return wrap_array(guarded1(self, entry, t), t.device)
                     if self.gradient is not None and self.n_aux == 0:
-                        return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                        return self.recorded(wrap_array(guarded1(self, entry, t), t.device), [a])
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -140,9 +142,9 @@ cdef class Op(Slot):
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
-                        return wrap_array(entry(t.array, as_array(b, t.dtype, t.device)), t.device)
+                        return wrap_array(guarded_scalar(self, entry, t, b), t.device)
                     if self.gradient is not None:
-                        return self.recorded(wrap_array(entry(t.array, as_array(b, t.dtype, t.device)), t.device), [a, b])
+                        return self.recorded(wrap_array(guarded_scalar(self, entry, t, b), t.device), [a, b])
         return self.operate([a, b])
 
     cdef object call2_(self, object a, object b):
@@ -162,7 +164,10 @@ cdef class Op(Slot):
         entry = self.entry(t.device)
         if entry is None or not self.takes_out[t.device.slot]:
             return False
-        entry(t.array, u.array, t.array)
+        try:
+            entry(t.array, u.array, t.array)
+        except REFUSALS as error:
+            raise self.explained(error, [t, u]) from None
         version = t.version_()
         version.value += 1
         return True
@@ -177,7 +182,7 @@ cdef class Op(Slot):
         dims = all_dims(dim, t.ndim_())
         try:
             result = wrap_array(entry(t.array, dims, keepdim), t.device)
-        except (ValueError, TypeError) as error:
+        except REFUSALS as error:
             raise self.explained(error, [t]) from None
         if get_mode() & NO_GRAD or self.nograd or not t.needs_grad():
             return result
@@ -191,7 +196,7 @@ cdef class Op(Slot):
     cdef object guarded(self, object entry, TensorBase t, TensorBase u):
         try:
             return entry(t.array, u.array)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             raise self.explained(error, [t, u]) from None
 
     cdef object recorded(self, TensorBase result, list args):
@@ -210,13 +215,19 @@ cdef class Op(Slot):
         """PyTorch's error for what an entry refused."""
         if isinstance(error, ZeroDivisionError):
             return RuntimeError("ZeroDivisionError")
-        message = self.explain(*args) if self.explain is not None else shapes_message(self.name, args)
+        if isinstance(error, MemoryError):
+            return OutOfMemoryError(f"{self.name}: {error}")
+        message = self.explain(*args) if self.explain is not None else None
+        if message is None:
+            message = shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
-        if isinstance(error, TypeError):
+        if isinstance(error, TypeError) and "implemented" in str(error):
             for arg in args:
                 if isinstance(arg, TensorBase):
                     return NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title((<TensorBase>arg).dtype)}': {error}")
+        if isinstance(error, TypeError):
+            return TypeError(f"{self.name}(): {error}")
         return RuntimeError(f"{self.name}: {error}") if type(error) is ValueError else error
 
     # -- the general path
@@ -279,7 +290,7 @@ cdef class Op(Slot):
         compute = self.compute_dtype(args)
         try:
             raw = entry(*self.kernel_args(args, compute, device))
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -319,7 +330,7 @@ cdef class Op(Slot):
             return None
         try:
             raw = entry(*arrays)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, needed)
 
@@ -577,7 +588,7 @@ cdef class Op(Slot):
             if (compute is None or compute is target.dtype) and self.fits(args, target):
                 try:
                     entry(*self.kernel_args(args, compute, device), out=target.array)
-                except (ValueError, TypeError, ZeroDivisionError) as error:
+                except REFUSALS as error:
                     raise self.explained(error, args) from None
                 return target
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
@@ -648,7 +659,10 @@ cdef class Op(Slot):
                 self.normalise(bound)
                 compute = self.compute_dtype(bound)
                 if compute is out.dtype and self.fits(bound, out):
-                    entry(*self.kernel_args(bound, compute, out.device), out=out.array)
+                    try:
+                        entry(*self.kernel_args(bound, compute, out.device), out=out.array)
+                    except REFUSALS as error:
+                        raise self.explained(error, bound) from None
                     version = out.version_()
                     version.value += 1
                     return 0
@@ -656,6 +670,20 @@ cdef class Op(Slot):
         if isinstance(result, tuple):
             raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
         return write_out(self, out, result)
+
+
+cdef object guarded1(Op op, object entry, TensorBase t):
+    try:
+        return entry(t.array)
+    except REFUSALS as error:
+        raise op.explained(error, [t]) from None
+
+
+cdef object guarded_scalar(Op op, object entry, TensorBase t, object number):
+    try:
+        return entry(t.array, as_array(number, t.dtype, t.device))
+    except REFUSALS as error:
+        raise op.explained(error, [t]) from None
 
 
 cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:

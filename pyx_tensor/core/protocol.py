@@ -7,6 +7,10 @@ with one compute dtype, dims normalised (see docs/architecture.md). Of promotion
 from .derived import DerivedEntries
 
 
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """Memory doesn't suffice for a result; a RuntimeError as PyTorch's, and Python's MemoryError."""
+
+
 class Backend(DerivedEntries):
     """Base class of backends. Capabilities are declared here, never guessed from a name."""
 

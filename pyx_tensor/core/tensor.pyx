@@ -58,7 +58,11 @@ cdef extern from *:
         PyArray_Descr* descr = PyArray_DESCR(like);
         Py_INCREF(descr);
         PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
-        if (view == NULL) return NULL;
+        if (view == NULL) {
+            if (PyErr_ExceptionMatches(PyExc_ValueError))
+                PyErr_SetString(PyExc_RuntimeError, "the number of elements or bytes of a tensor of these sizes overflows 64 bits");
+            return NULL;
+        }
         Py_INCREF(owner);
         if (PyArray_SetBaseObject((PyArrayObject*)view, owner) < 0) { Py_DECREF(view); return NULL; }
         return view;
@@ -66,6 +70,9 @@ cdef extern from *:
     """
     object pyx_ndarray_over(cnp.ndarray like, int ndim, Py_ssize_t* shape, Py_ssize_t* strides, void* data, int flags,
                             object owner)
+
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
 
 cdef tuple _no_arguments = ()
 cdef object _new_tuple = tuple.__new__      # Size without its check of the items
@@ -198,6 +205,10 @@ cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1:
     for i in range(g.ndim):
         if g.shape[i] == 0:
             return 0
+    for i in range(g.ndim):
+        if g.strides[i] and g.shape[i] - 1 > (PY_SSIZE_T_MAX - 1 - last) // g.strides[i]:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(geometry.shape_tuple(g))} and "
+                               f"strides={[g.strides[j] for j in range(g.ndim)]}")
         last += (g.shape[i] - 1) * g.strides[i]
     if last >= available:
         raise RuntimeError(
