@@ -10,7 +10,8 @@ import weakref
 from ..core.dtype cimport FLOATING
 from ..core.graph cimport Node, next_sequence
 from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode, set_mode
-from ..core.record cimport SavedValue, connect_written, edge_of, mark_derived, save
+from ..core.history cimport connect_written
+from ..core.record cimport SavedValue, edge_of, mark_derived, save
 from ..core.tensor cimport IN_CUSTOM_FUNCTION, MULTI_OUTPUT, TensorBase, Version, has_node
 from ..core.record import FREED, call_site, namespace
 

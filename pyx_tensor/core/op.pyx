@@ -13,11 +13,12 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
+from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
                         is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
+from .record cimport Gradient, OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version, wrap_array
 from . import mode as _mode
 from .protocol import OutOfMemoryError
