@@ -4,6 +4,8 @@ import math
 import ml_dtypes
 import numpy as np
 
+from .dtype import get_default_dtype
+
 __all__ = ["finfo", "iinfo"]
 
 _PYTHON_TYPES = {float: "float64", complex: "complex128", int: "int64", bool: "bool"}
@@ -44,7 +46,7 @@ class finfo(_TypeInfo):
     """The limits of a floating-point dtype; of a complex dtype, those of its real part.
 
     Args:
-        type: a dtype, its name, or Python's ``float`` or ``complex``.
+        type: a dtype, its name, or Python's ``float`` or ``complex``; the default dtype by default.
 
     Attributes:
         bits: size of a value.
@@ -58,8 +60,8 @@ class finfo(_TypeInfo):
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
-    def __init__(self, type):
-        name = _dtype_name("finfo", type)
+    def __init__(self, type=None):
+        name = _dtype_name("finfo", get_default_dtype() if type is None else type)
         try:
             limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
         except (TypeError, ValueError):
