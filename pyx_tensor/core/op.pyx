@@ -58,6 +58,7 @@ cdef class Op(Slot):
         self.result = result
         self.returns = returns
         self.takes_alpha = alpha
+        self.numbers = ANY_NUMBER
         self.writes_same = result == "same"
         self.simple = all([kind in (PLAIN, TENSOR, RAW) for kind in signature.kinds])
         self.explain = explain
@@ -139,7 +140,7 @@ cdef class Op(Slot):
                             return wrap_array(self.guarded(entry, t, u), t.device)
                         if self.gradient is not None:
                             return self.recorded(wrap_array(self.guarded(entry, t, u), t.device), [a, b])
-            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME:
+            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME and self.numbers:
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
@@ -407,7 +408,7 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
+                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -421,6 +422,7 @@ cdef class Op(Slot):
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
+            self.check_some_tensor(args)
             return default_device()
         if moved:
             for i in range(self.n_params):
@@ -429,6 +431,20 @@ cdef class Op(Slot):
                         raise RuntimeError(different_devices(device, (<TensorBase>args[i]).device))
                     args[i] = args[i].to(device)
         return device
+
+    cdef bint takes_number(self, int i) noexcept:
+        return self.promote != NONE and self.promote != SAME and (self.numbers == ANY_NUMBER or (self.numbers == AFTER_FIRST and i > 0))
+
+    cdef int check_some_tensor(self, list args) except -1:
+        """TypeError where all tensor operands are Python numbers."""
+        cdef int i
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None:
+                if isinstance(args[i], TensorBase):
+                    return 0
+                if self.signature.defaults[i] is self.signature.REQUIRED:
+                    raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+        return 0
 
     cdef Device join(self, Device device, TensorBase t, bint* moved):
         if device is None or device is t.device:
