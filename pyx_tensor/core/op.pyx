@@ -378,7 +378,9 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
+                elif value is None and i > 0:
+                    continue              # an optional operand
+                elif not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -388,7 +390,7 @@ cdef class Op(Slot):
                 for item in value:
                     if isinstance(item, TensorBase):
                         device = self.join(device, <TensorBase>item, &moved)
-                    elif item is not None:
+                    elif item is not None or kind == TENSORS:
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
