@@ -338,9 +338,12 @@ cdef class Op(Slot):
 
     cdef object run_default(self, list args):
         cdef Py_ssize_t n = self.signature.n_positional
-        if n == self.n_params:
-            return self.definition(B, *args)
-        return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        try:
+            if n == self.n_params:
+                return self.definition(B, *args)
+            return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        except AttributeError as error:
+            raise why_not_tensors(self, args, error)
 
     cdef object finish_default(self, list args, Device device, bint record):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
@@ -408,7 +411,9 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
+                elif value is None and i > 0:
+                    continue              # an optional operand
+                elif not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -418,7 +423,7 @@ cdef class Op(Slot):
                 for item in value:
                     if isinstance(item, TensorBase):
                         device = self.join(device, <TensorBase>item, &moved)
-                    elif item is not None:
+                    elif item is not None or kind == TENSORS:
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
@@ -645,6 +650,7 @@ cdef class Op(Slot):
     cdef object run_out(self, list args, object out):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
         cdef unsigned int before
+        check_out(self, out)
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
@@ -687,6 +693,23 @@ cdef class Op(Slot):
         if isinstance(result, tuple):
             raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
         return write_out(self, out, result)
+
+
+cdef int check_out(Op op, object out) except -1:
+    for item in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(item, TensorBase):
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor or tuple of Tensors, not {type(item).__name__}")
+    return 0
+
+
+cdef object why_not_tensors(Op op, list args, object error):
+    """What to raise where a body stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    cdef int i
+    for i in range(op.n_params):
+        if ((op.kinds[i] == TENSOR or op.kinds[i] == RAW) and not isinstance(args[i], (TensorBase, cnp.ndarray))
+                and not (args[i] is None and op.signature.defaults[i] is None)):
+            return TypeError(f"{op.name}(): argument '{op.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+    return error
 
 
 cdef object guarded1(Op op, object entry, TensorBase t):
