@@ -160,6 +160,39 @@ def test_hidden_outputs_are_for_the_vjp_alone(name, device):
     assert gradcheck(softplus, (x,))
 
 
+def test_a_compiled_kernel(name):
+    kernel = torch.device("cpu").backend.tanh
+    assert type(kernel).__name__ != "method"         # a Cython function, not Python's
+
+    @library.custom_op(name, kernels={"cpu": kernel}, vjp=dict(input=lambda B, g, y: B.mul(g, B.sub(1, B.square(y)))))
+    def own_tanh(B, input: Tensor):
+        raise AssertionError("the kernel serves the cpu")
+
+    x = doubles(4)
+    assert torch.equal(own_tanh(x), x.tanh()) and gradcheck(own_tanh, (x,)) and gradgradcheck(own_tanh, (x,))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_two_operands_written_in_place(name, device):
+    def kernel(a, b, *, out=None):
+        return np.add(a, 2 * b, out=out)
+
+    @library.custom_op(name, kernels=dict.fromkeys(DEVICES, kernel), inplace=True, vjp=dict(
+        input=lambda B, g: g, other=lambda B, g: B.mul(g, 2)))
+    def add_twice(B, input: Tensor, other: Tensor):
+        raise AssertionError("both devices have a kernel")
+
+    in_place = getattr(torch.ops.test_library, name.partition("::")[2] + "_")
+    x, y = torch.ones(3, device=device), torch.ones(3, device=device)
+    assert in_place(x, y) is x and x.tolist() == [3.0] * 3
+    out = torch.empty(3, device=device)
+    assert add_twice(x, y, out=out) is out and out.tolist() == [5.0] * 3
+    a, b = doubles(2, 3, device=device), doubles(3, device=device)
+    assert gradcheck(lambda a, b: in_place(a * 1, b), (a, b))
+    with pytest.raises(RuntimeError):                  # the result's shape is not the target's
+        in_place(torch.ones(3, device=device), torch.ones(2, 3, device=device))
+
+
 def test_lists_of_tensors(name):
     @library.custom_op(name, kernels={"cpu": lambda arrays: np.concatenate(arrays)}, vjp=dict(
         tensors=lambda B, g, tensors_shape: list(B.split(g, [s[0] for s in tensors_shape]))))

@@ -121,10 +121,11 @@ def _apart_from_arguments(signature, n_results):
     """The body of an operation with a gradient of its own: what it returns becomes the output of a node, so it must be a
     tensor of its own, not an argument and not a view of one."""
     function, name = signature.function, signature.name
+    plain = tuple((at, p) for at, (p, kind) in enumerate(zip(signature.params, signature.kinds)) if kind == PLAIN)
 
     def body(B, *args, **kwargs):
         given = (*args, *kwargs.values())           # in the order of the parameters
-        refuse_tensors(name, signature.params, signature.kinds, given)
+        refuse_tensors(name, plain, given)
         results = function(B, *args, **kwargs)
         items = as_tuple(name, results, n_results)
         for item in items:

@@ -66,15 +66,26 @@ def as_tuple(name, results, n_results):
     return items
 
 
-def refuse_tensors(name, params, kinds, values):
+def plain_parameters(signature):
+    """(position among a kernel's arguments, name) of the parameters that aren't tensors."""
+    passed = [(p, k) for p, k in zip(signature.params, signature.kinds) if k != Type]
+    return tuple((at, param) for at, (param, kind) in enumerate(passed) if kind == PLAIN)
+
+
+def refuse_tensors(name, plain, values):
     """TypeError for a tensor where the definition has no tensor parameter: it would get no gradient."""
-    for param, kind, value in zip(params, kinds, values):
-        if kind == PLAIN and isinstance(value, TensorBase):
+    for at, param in plain:
+        if isinstance(values[at], TensorBase):
             raise TypeError(f"{name}(): argument {param!r} is a tensor, but the definition doesn't annotate it as one")
 
 
 def _owned(value, args, backend, name):
     """One result as an array of the backend that shares no memory with an operand."""
+    if type(value) is np.ndarray and value.base is None and backend.array_type is np.ndarray:
+        for a in args:
+            if value is a:
+                return backend.copy(value)
+        return value
     shared = False
     if isinstance(value, (np.ndarray, np.generic)) and issubclass(np.ndarray, backend.array_type):
         value = np.asarray(value)                   # of a 0-dim array, NumPy's functions make a scalar
@@ -87,22 +98,24 @@ def _owned(value, args, backend, name):
 def _checked(operation, kernel, backend):
     """The kernel with its results checked: arrays of the backend, as many as there are outputs, in memory of their own."""
     signature, name, returns = operation.signature, operation.name, operation.returns
-    params, kinds = zip(*[(p, k) for p, k in zip(signature.params, signature.kinds) if k != Type])
+    n_args, plain = n_kernel_args(signature), plain_parameters(signature)
     n_results = (1 if returns is None else len(returns._fields)) + operation.n_aux
     single = n_results == 1 and returns is None
 
     def run(*args):
-        refuse_tensors(name, params, kinds, args)
-        items = as_tuple(name, kernel(*args), n_results)
-        items = tuple([_owned(item, args, backend, name) for item in items])
+        refuse_tensors(name, plain, args)
+        results = kernel(*args)
+        if single and not isinstance(results, (tuple, list)):
+            return _owned(results, args, backend, name)
+        items = tuple([_owned(item, args, backend, name) for item in as_tuple(name, results, n_results)])
         return items[0] if single else items
 
     def run_with_out(*args, out=None):
-        if len(args) > len(params):                 # `out` comes by position where there are two operands
+        if len(args) > n_args:                 # `out` comes by position where there are two operands
             *args, out = args
         if out is None:
             return run(*args)
-        refuse_tensors(name, params, kinds, args)
+        refuse_tensors(name, plain, args)
         kernel(*args, out=out)
 
     return run_with_out if _takes_out(kernel) else run
