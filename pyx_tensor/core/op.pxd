@@ -55,6 +55,7 @@ cdef class Op(Slot):
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
+    cdef list with_tensors(self, list args, Device device)
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
     cdef bint takes_number(self, int i) noexcept

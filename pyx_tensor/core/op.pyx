@@ -19,7 +19,7 @@ from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcas
                         is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived, save
-from .tensor cimport TensorBase, Version, wrap_array
+from .tensor cimport TensorBase, Version, new_tensor, wrap_array
 from . import mode as _mode
 from .protocol import OutOfMemoryError
 from .record import namespace
@@ -345,15 +345,31 @@ cdef class Op(Slot):
         except AttributeError as error:
             raise why_not_tensors(self, args, error)
 
+    cdef list with_tensors(self, list args, Device device):
+        """The arguments with numbers that take part in promotion as 0-dim tensors, as a body expects its operands."""
+        cdef DType compute = None
+        cdef list operands = args
+        cdef int i
+        if self.promote == NONE or self.promote == SAME:
+            return args
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None and not isinstance(args[i], TensorBase):
+                if compute is None:
+                    compute = self.compute_dtype(args)
+                    operands = list(args)
+                operands[i] = new_tensor(as_array(args[i], compute, device), compute, device)
+        return operands
+
     cdef object finish_default(self, list args, Device device, bint record):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
         cdef unsigned int before
+        cdef list operands = self.with_tensors(args, device)
         if self.gradient is None:
-            result = self.run_default(args)
+            result = self.run_default(operands)
             return self.returns(result) if self.returns is not None and type(result) is tuple else result
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
-            result = self.run_default(args)
+            result = self.run_default(operands)
         finally:
             _mode.swap_bits(NO_GRAD, before)
         return self.finish(result, device, args, record)
