@@ -29,3 +29,11 @@ def test_example(code, output, tmp_path):
 @pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("CONTRIBUTING.md", 4)])
 def test_the_examples_are_found(page, least):
     assert len(list(examples(page))) >= least
+
+
+def test_what_is_called_missing_is_missing():
+    import pyx_tensor
+    limits = (REPOSITORY / "README.md").read_text().partition("## Limits")[2]
+    missing = re.findall(r"`torch\.(\w+)`", limits)
+    assert len(missing) >= 3
+    assert [name for name in missing if hasattr(pyx_tensor, name)] == []

@@ -9,6 +9,7 @@ from . import op as _op
 from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
+from .memory_format import strided
 from .record import namespace as B
 from .record import tensor_node, type_name
 from .tensor import TensorBase, register_classes
@@ -137,13 +138,20 @@ class Tensor(TensorBase):
     def __format__(self, spec):
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
 
+    def _source_name(self):
+        """The name of `grad_fn`, to print; 'Invalid' for a view that lost its history by a write to its base."""
+        try:
+            node = self.grad_fn
+        except RuntimeError:
+            return "Invalid"
+        return node.name() if node is not None else None
+
     def __repr__(self, *, tensor_contents=None):
-        node = self.grad_fn
         default = get_default_dtype()
         return printing.format_tensor(
             self._host_array(), dtype_name=self.dtype.name, is_default_dtype=self.dtype in (default, default.to_complex()),
             device=None if self.device.type == "cpu" else str(self.device), requires_grad=self.requires_grad,
-            grad_fn_name=node.name() if node is not None else None, tensor_contents=tensor_contents)
+            grad_fn_name=self._source_name(), tensor_contents=tensor_contents)
 
     def __dir__(self):
         return sorted({*super().__dir__(), *type(self).__dict__})
@@ -311,6 +319,10 @@ class Tensor(TensorBase):
     @property
     def is_cuda(self):
         return self.device.type == "cuda"
+
+    @property
+    def layout(self):
+        return strided
 
     @property
     def is_sparse(self):

@@ -12,6 +12,11 @@ cdef enum Promote:                    # how the tensors' dtypes give the compute
     FLOAT_ONLY = 4                    # integers and bool are refused
     SAME = 5                          # dtypes that differ are refused
 
+cdef enum Numbers:                    # which tensor operands may be Python numbers, as long as one is a tensor
+    NO_NUMBER = 0
+    AFTER_FIRST = 1
+    ANY_NUMBER = 2
+
 cdef class Op(Slot):
     cdef readonly str name
     cdef readonly str entry_name      # of the backends' methods; None: no backend is asked
@@ -25,11 +30,16 @@ cdef class Op(Slot):
     cdef readonly object returns      # namedtuple class of several outputs, or None
     cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
     cdef readonly int n_aux
+    cdef public Numbers numbers       # which operands may be Python numbers
     cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only
     cdef bint writes_same             # the result has the compute dtype
-    cdef bint plain_positional         # positional arguments are the parameters, one to one
+    cdef Py_ssize_t n_positional, required   # parameters by position; those up to the last without a default
+    cdef int sizes_at                 # the parameter that takes any number of ints, -1: none
+    cdef list defaults
+    cdef dict where                   # parameter name -> position
+    cdef object missing               # stands for 'no default'
     cdef int kinds[MAX_PARAMS]
     cdef list table                   # per backend: entry or None
     cdef list takes_out               # per backend: does the entry take `out`
@@ -40,11 +50,15 @@ cdef class Op(Slot):
     cdef object reduce(self, TensorBase t, object dim, object keepdim)
     cdef object operate(self, list args)
     cdef object explained(self, object error, list args)
+    cdef object invoke(self, tuple args, dict kwargs)
+    cdef list bind(self, tuple args, dict kwargs)
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
+    cdef bint takes_number(self, int i) noexcept
+    cdef int check_some_tensor(self, list args) except -1
     cdef Device join(self, Device device, TensorBase t, bint* moved)
     cdef object one_dim(self, object dim, int ndim)
     cdef object run_inplace(self, list args, bint operator)

@@ -13,11 +13,12 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
+from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
                         is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
+from .record cimport Gradient, OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version, wrap_array
 from . import mode as _mode
 from .protocol import OutOfMemoryError
@@ -57,12 +58,18 @@ cdef class Op(Slot):
         self.result = result
         self.returns = returns
         self.takes_alpha = alpha
+        self.numbers = ANY_NUMBER
         self.writes_same = result == "same"
         self.simple = all([kind in (PLAIN, TENSOR, RAW) for kind in signature.kinds])
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
-        self.plain_positional = signature.n_positional == self.n_params and signature.sizes_at < 0
+        self.n_positional = signature.n_positional
+        self.sizes_at = signature.sizes_at
+        self.defaults = signature.defaults
+        self.missing = signature.REQUIRED
+        self.where = {name: at for at, name in enumerate(signature.params)}
+        self.required = max([at + 1 for at, default in enumerate(signature.defaults) if default is signature.REQUIRED], default=0)
         for i in range(self.n_params):
             self.kinds[i] = signature.kinds[i]
         if vjp:
@@ -133,7 +140,7 @@ cdef class Op(Slot):
                             return wrap_array(self.guarded(entry, t, u), t.device)
                         if self.gradient is not None:
                             return self.recorded(wrap_array(self.guarded(entry, t, u), t.device), [a, b])
-            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME:
+            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME and self.numbers:
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
@@ -228,16 +235,36 @@ cdef class Op(Slot):
     # -- the general path
     def __call__(self, *args, **kwargs):
         """Call with PyTorch's arguments; `out=` gives the tensor(s) to write to."""
-        if not kwargs and len(args) == self.n_params and self.plain_positional:
-            return self.run(list(args))
+        return self.invoke(args, kwargs)
+
+    cdef object invoke(self, tuple args, dict kwargs):
         out = kwargs.pop("out", None) if kwargs else None
-        bound = self.signature.bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)
+
+    cdef list bind(self, tuple args, dict kwargs):
+        """The arguments in the order of the parameters. What isn't plain (aliases, sizes, errors) is left to the signature."""
+        cdef Py_ssize_t n = len(args), i
+        cdef list bound
+        if self.sizes_at >= 0 or n > self.n_positional:
+            return self.signature.bind(args, kwargs)
+        bound = list(args)
+        for i in range(n, self.n_params):
+            bound.append(self.defaults[i])
+        for key, value in kwargs.items():
+            at = self.where.get(key)
+            if at is None or <Py_ssize_t>at < n:
+                return self.signature.bind(args, kwargs)
+            bound[<Py_ssize_t>at] = value
+        for i in range(n, self.required):
+            if bound[i] is self.missing:
+                return self.signature.bind(args, kwargs)      # raises
+        return bound
 
     def in_place(self, *args, **kwargs):
         """The form that writes its result to its first argument."""
         alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
-        bound = self.signature.bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         if alpha is not None:
             bound[1] = scaled(bound[0], bound[1], alpha)
         return self.run_inplace(bound, False)
@@ -274,7 +301,8 @@ cdef class Op(Slot):
         cdef DType dtype = None
         cdef Device device = None
         cdef TensorBase t
-        cdef bint needed = False
+        cdef bint needed = False, recording = not get_mode() & NO_GRAD and not self.nograd
+        cdef object entry = None
         cdef list arrays = []
         cdef int i
         for i in range(self.n_params):
@@ -285,20 +313,22 @@ cdef class Op(Slot):
             if not is_plain(value):
                 return None
             t = <TensorBase>value
-            if device is not None and t.device is not device:
+            if device is None:
+                device = t.device
+                entry = self.entry(device)
+                if entry is None:
+                    return None
+            elif t.device is not device:
                 return None
-            device = t.device
             if self.kinds[i] == TENSOR:
                 if dtype is not None and t.dtype is not dtype:
                     return None
                 dtype = t.dtype
-            needed = needed or t.needs_grad()
+            needed = needed or (recording and t.needs_grad())
             arrays.append(t.array)
         if dtype is None or (FLOAT <= self.promote < SAME and dtype.category < FLOATING):
             return None
-        entry = self.entry(device)
-        needed = needed and not get_mode() & NO_GRAD and not self.nograd
-        if entry is None or (needed and self.gradient is None):
+        if needed and self.gradient is None:
             return None
         try:
             raw = entry(*arrays)
@@ -383,7 +413,7 @@ cdef class Op(Slot):
                     args[i] = T.wrap_array(value, default_device())
                 elif value is None and i > 0:
                     continue              # an optional operand
-                elif not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
+                elif not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -397,6 +427,7 @@ cdef class Op(Slot):
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
+            self.check_some_tensor(args)
             return default_device()
         if moved:
             for i in range(self.n_params):
@@ -405,6 +436,20 @@ cdef class Op(Slot):
                         raise RuntimeError(different_devices(device, (<TensorBase>args[i]).device))
                     args[i] = args[i].to(device)
         return device
+
+    cdef bint takes_number(self, int i) noexcept:
+        return self.promote != NONE and self.promote != SAME and (self.numbers == ANY_NUMBER or (self.numbers == AFTER_FIRST and i > 0))
+
+    cdef int check_some_tensor(self, list args) except -1:
+        """TypeError where all tensor operands are Python numbers."""
+        cdef int i
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None:
+                if isinstance(args[i], TensorBase):
+                    return 0
+                if self.signature.defaults[i] is self.signature.REQUIRED:
+                    raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+        return 0
 
     cdef Device join(self, Device device, TensorBase t, bint* moved):
         if device is None or device is t.device:

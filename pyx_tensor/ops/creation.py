@@ -135,6 +135,8 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
         _check_like(name, input)
+        if dtype is None and device is None and not requires_grad:
+            return input._new_like(fill)
         return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."

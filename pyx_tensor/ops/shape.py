@@ -157,6 +157,8 @@ def narrow(B, input: T, dim: Dim, start, length):
     size = input.shape[dim] if input.ndim else 0
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if hasattr(start, "dtype") and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -442,6 +444,8 @@ def rot90(B, input: T, k=1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of two dims, from the first towards the second."""
     if input.ndim < 2:
         raise RuntimeError(f"rot90(): expected a tensor of at least 2 dims, got shape {list(input.shape)}")
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     a, b = (wrapped(d, input.ndim) for d in dims)
     if a == b:
         raise RuntimeError(f"rot90(): expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
