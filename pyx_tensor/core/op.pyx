@@ -224,7 +224,7 @@ cdef class Op(Slot):
             message = shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
-        if isinstance(error, TypeError) and "implemented" in str(error):
+        if isinstance(error, TypeError) and ("implemented" in str(error) or "support" in str(error)):      # of a dtype
             for arg in args:
                 if isinstance(arg, TensorBase):
                     return NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title((<TensorBase>arg).dtype)}': {error}")
@@ -543,7 +543,7 @@ cdef class Op(Slot):
                 for item in args[i]:
                     promotion.add_tensor((<TensorBase>item).dtype, (<TensorBase>item).ndim_())
             elif kind == TYPE and args[i] is not None:
-                return self.adjust(<DType>args[i])
+                return <DType>args[i] if self.promote == SUM else self.adjust(<DType>args[i])
         return self.adjust(promotion.result())
 
     cdef list kernel_args(self, list args, DType compute, Device device):
