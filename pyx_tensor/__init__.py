@@ -6,7 +6,7 @@ from .core.dtype import by_name as _by_name
 from .core.dtype import DType as dtype
 from .core.dtype import can_cast, get_default_dtype, set_default_dtype
 from .core.frontend import Parameter, Tensor
-from .core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from .core.memory_format import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
 from .core.registry import register_backend
 from .core.size import Size
 from .version import __version__

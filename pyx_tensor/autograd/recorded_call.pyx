@@ -10,12 +10,14 @@ import weakref
 from ..core.dtype cimport FLOATING
 from ..core.graph cimport Node, next_sequence
 from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode, set_mode
-from ..core.record cimport SavedValue, connect_written, edge_of, mark_derived, save
+from ..core.history cimport connect_written
+from ..core.record cimport SavedValue, edge_of, mark_derived, save
 from ..core.tensor cimport IN_CUSTOM_FUNCTION, MULTI_OUTPUT, TensorBase, Version, has_node
 from ..core.record import FREED, call_site, namespace
 
 cdef object B = namespace
 
+@cython.binding(False)
 cdef class FunctionCtx:
     """What `forward` leaves for `backward`: saved tensors, marks on the outputs, and any attribute."""
     cdef readonly tuple needs_input_grad          # per argument of forward
@@ -71,6 +73,7 @@ cdef class FunctionCtx:
 
 
 # --- the node -----------------------------------------------------------------------------------------------------
+@cython.binding(False)
 @cython.trashcan(True)
 cdef class FunctionNode(Node):
     """One recorded call of a Function. Attributes it lacks are its context's."""

@@ -21,6 +21,7 @@ from .geometry import VIEW_KINDS
 from .record import namespace
 from .signature import Signature, Sizes, T
 
+NUMBERS = {"none": 0, "second": 1, "any": 2}
 PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 5}
 
 operations = {}      # name -> Op: the table
@@ -93,7 +94,8 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None, scope=namespace):
+           inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None, numbers="any",
+           scope=namespace):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -105,9 +107,9 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
+    operation.numbers = NUMBERS[numbers]
     shape = _call_shape(signature, bool(returns or aux))
-    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
-                    scope=scope)
+    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public, scope=scope)
 
 
 def op(**options):
@@ -123,6 +125,7 @@ def op(**options):
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
             unless named.
+        numbers: which operands may be Python numbers where dtypes are promoted: 'any' (but not all), 'second' (those after the first) or 'none'.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """

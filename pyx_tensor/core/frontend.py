@@ -9,6 +9,7 @@ from . import op as _op
 from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
+from .memory_format import strided
 from .mode import is_grad_enabled
 from .record import namespace as B
 from .record import tensor_node, type_name
@@ -320,6 +321,10 @@ class Tensor(TensorBase):
     @property
     def is_cuda(self):
         return self.device.type == "cuda"
+
+    @property
+    def layout(self):
+        return strided
 
     @property
     def is_sparse(self):

@@ -7,7 +7,7 @@ from .device cimport Device
 from .dtype cimport FLOATING, INTEGRAL, DType
 from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
-from .record cimport check_writable
+from .history cimport check_writable
 from .tensor cimport TensorBase, is_dense
 from .record import namespace, type_name
 

@@ -7,6 +7,7 @@ fields, the operators and what must be quick.
 cimport cython
 cimport numpy as cnp
 import numpy as np
+from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
@@ -95,6 +96,7 @@ cdef class Version:
 
 
 # --- storage ------------------------------------------------------------------------------------------------------
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Storage:
     """The memory that a tensor and all its aliases share."""
 
@@ -308,6 +310,7 @@ def fill_operators(dict ops, getitem, setitem):
     _getitem, _setitem = getitem, setitem
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class TensorBase:
     """The fields and operators of a tensor."""
 
@@ -705,6 +708,15 @@ cdef class TensorBase:
 
     def __setitem__(self, index, value):
         _setitem(self, index, value)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        """The memory of a cpu tensor as a Python buffer. A tensor in the graph refuses: a buffer would drop it silently."""
+        if self.needs_grad():
+            raise BufferError("Can't give the buffer of a Tensor that requires grad. Use tensor.detach() instead.")
+        if type(self.array) is not cnp.ndarray or self.device.type != "cpu":
+            raise BufferError(f"a tensor on {self.device} has no buffer. Use Tensor.cpu() to copy it to host memory first.")
+        self.storage_()                   # the memory is shared from now on
+        PyObject_GetBuffer(self.array, buffer, flags)
 
     def __len__(self):
         cdef tuple shape = self.shape_()

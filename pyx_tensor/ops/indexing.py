@@ -2,6 +2,8 @@
 import numpy as np
 
 from ..core.definitions import functions, methods, op, operations, primitive
+from ..core.mode import is_grad_enabled
+from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, Raws, T
 from ..core.tensor import TensorBase
@@ -135,7 +137,19 @@ def setitem(x, index, value):
     view, tensors = _split(x, items)
     if value.dtype is not x.dtype:
         value = value.to(x.dtype)
-    B._index_put_(view, tensors, value)
+    recorded = is_grad_enabled() and (view.requires_grad or value.requires_grad)
+    if not recorded and view.device.backend.mutable and operations["_index_put_into"].has_entry(view.device):
+        _write_at(view, tensors, value)
+    else:
+        B._index_put_(view, tensors, value)
+
+
+def _write_at(view, tensors, value):
+    """An assignment that nothing records: only the elements named are touched."""
+    if value._storage is view._storage:
+        value = value.clone()
+    prepare_write(view)
+    B._index_put_into(view, tensors, value, False)
 
 
 def _without_leading_ones(value, ndim):
