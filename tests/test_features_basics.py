@@ -1,4 +1,4 @@
-"""Tensors as a newcomer meets them: making, printing, NumPy's bridge, arithmetic, reductions, indexing, shapes."""
+"""Tensors as a newcomer meets them: making, asking, printing, NumPy's bridge, arithmetic, reductions, indexing, shapes."""
 import numpy as np
 import pytest
 
@@ -44,6 +44,143 @@ def test_filled_and_sequences():
     assert steps.dtype is torch.float32 and len(steps) == 7
     points = torch.linspace(0, 2 * np.pi, steps=100)
     assert points[0] == 0 and points[-1].item() == pytest.approx(2 * np.pi) and torch.sin(points).abs().max() <= 1
+
+
+# --- what an object is ---------------------------------------------------------------------------------------------
+def test_is_tensor_and_is_storage():
+    x = torch.arange(6).view(2, 3)
+    tensors = [x, x[0], torch.FloatTensor(2), torch.autograd.Variable(torch.ones(1)), torch.nn.Parameter(torch.ones(1))]
+    storages = [x.storage(), x.untyped_storage()]
+    others = [np.ones(2), [1], 1.0, None, torch.Tensor]
+    assert all(map(torch.is_tensor, tensors)) and not any(map(torch.is_tensor, storages + others))
+    assert all(map(torch.is_storage, storages)) and not any(map(torch.is_storage, tensors + others))
+
+
+def test_questions():
+    x = torch.ones(2, 3)
+    assert torch.is_floating_point(x) and not torch.is_floating_point(x.long()) and not torch.is_floating_point(x.to(torch.complex64))
+    assert torch.is_complex(x.to(torch.complex64)) and not torch.is_complex(x)
+    assert torch.is_signed(x) and not torch.is_signed(x.byte())
+    assert torch.is_nonzero(torch.tensor([2])) and not torch.is_nonzero(torch.tensor(0.0))
+    assert torch.is_same_size(x, x + 1) and not torch.is_same_size(x, x[0])
+    assert not torch.is_inference(x)
+    assert torch.can_cast(torch.int32, torch.float32) and not torch.can_cast(torch.float32, torch.int32)
+    assert torch.typename(x) == "torch.FloatTensor"
+    for question in (torch.numel, torch.is_floating_point, torch.is_complex, torch.is_signed, torch.is_inference):
+        with pytest.raises(TypeError, match="argument 'input' must be Tensor, not int"):
+            question(3)
+
+
+def test_views_share_one_storage():
+    x = torch.arange(6.0).view(2, 3)
+    y = x[1]
+    assert x.untyped_storage() == y.untyped_storage() != torch.ones(6).untyped_storage()
+    assert y.storage().data_ptr() == x.data_ptr() and y.storage_offset() == 3
+    assert y.storage().tolist() == [0, 1, 2, 3, 4, 5] and len(y.storage()) == y.storage().size() == 6
+    assert x.storage().nbytes() == len(x.untyped_storage()) == 24 and x.storage().dtype is torch.float32
+    s = x.storage()
+    s[0] = 9
+    assert x[0, 0] == 9 and s[0] == 9.0 and s.fill_(2) is s and (x == 2).all()
+    assert repr(s) == "[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 6]"
+    assert str(torch.arange(2).storage()).startswith(" 0\n 1\n[torch")
+    copy = s.clone()
+    copy[1] = 5
+    assert s[1] == 2 and s.copy_(copy)[1] == 5 and x[0, 1] == 5
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        s.copy_(torch.ones(2).storage())
+    assert torch.empty(0).set_(s).tolist() == x.view(-1).tolist()
+    with pytest.raises(IndexError):
+        s[6]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [
+    ("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"), ("ByteTensor", "uint8"),
+    ("CharTensor", "int8"), ("ShortTensor", "int16"), ("IntTensor", "int32"), ("LongTensor", "int64"), ("BoolTensor", "bool")])
+def test_typed_tensors(name, dtype):
+    kind, dtype = getattr(torch, name), getattr(torch, dtype)
+    assert repr(kind) == f"<class 'torch.{name}'>" and kind.dtype is dtype and not kind.is_cuda
+    for made in (kind(2, 3), kind([[1, 0]]), kind(torch.Size([2])), kind(np.ones(2)), kind()):
+        assert made.dtype is dtype and isinstance(made, kind) and type(made) is torch.Tensor
+    assert kind(2, 3).shape == (2, 3) and kind([[1, 0]]).tolist() == [[1, 0]]
+    x = torch.ones(2, dtype=dtype)
+    assert kind(x).data_ptr() == x.data_ptr() and x.type() == f"torch.{name}"
+    assert torch.arange(2).type(kind).dtype is torch.arange(2).type(f"torch.{name}").dtype is dtype
+    assert not isinstance(x, getattr(torch.cuda, name)) and not isinstance(np.ones(2), kind)
+
+
+def test_typed_tensors_refuse():
+    with pytest.raises(TypeError, match="expects a tensor of torch.float32 on cpu, got one of torch.int64"):
+        torch.FloatTensor(torch.arange(2))
+    with pytest.raises(TypeError, match="data must be a sequence \\(got float\\)"):
+        torch.FloatTensor(2.5)
+    with pytest.raises(RuntimeError, match="expects device type: cpu but device type: reference"):
+        torch.FloatTensor(2, device="reference")
+    for bad in ("torch.FooTensor", "FloatTensor", "np.FloatTensor", ""):
+        with pytest.raises(ValueError, match="invalid type"):
+            torch.ones(1).type(bad)
+
+
+def test_default_tensor_type():
+    try:
+        for kind in (torch.DoubleTensor, "torch.DoubleTensor"):
+            torch.set_default_tensor_type(kind)
+            assert torch.ones(1).dtype is torch.tensor([1.0]).dtype is torch.Tensor(2).dtype is torch.float64
+            torch.set_default_tensor_type(torch.FloatTensor)
+            assert torch.ones(1).dtype is torch.float32
+        for bad in (torch.LongTensor, "torch.IntTensor", 3):
+            with pytest.raises(TypeError, match="only floating-point types"):
+                torch.set_default_tensor_type(bad)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+# --- settings ------------------------------------------------------------------------------------------------------
+def test_deterministic_algorithms():
+    assert not torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    assert torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(False)
+    assert not torch.are_deterministic_algorithms_enabled() and not torch.is_deterministic_algorithms_warn_only_enabled()
+    with pytest.raises(TypeError, match="'mode' must be bool, not int"):
+        torch.use_deterministic_algorithms(1)
+
+
+def test_backends_flags():
+    import pyx_tensor.backends.cudnn as cudnn
+    assert cudnn is torch.backends.cudnn and not cudnn.is_available() and cudnn.version() is None
+    cudnn.benchmark = True
+    with cudnn.flags(benchmark=False, deterministic=True):
+        assert not cudnn.benchmark and cudnn.deterministic and cudnn.enabled
+    assert cudnn.benchmark and not cudnn.deterministic
+    cudnn.benchmark = False
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert not torch.backends.mps.is_available() and not torch.backends.mkl.is_available() and not torch.backends.mkldnn.is_available()
+    assert torch.backends.openmp.is_available() == (torch.get_num_threads() > 1)
+
+
+def test_other_settings():
+    assert torch.get_float32_matmul_precision() == "highest"
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError, match="one of highest, high, medium"):
+        torch.set_float32_matmul_precision("low")
+    assert torch.set_flush_denormal(True) is False
+    assert torch.version.__version__ == torch.__version__
+
+
+def test_fork_rng():
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    with pytest.raises(KeyError), torch.random.fork_rng():
+        torch.manual_seed(0)
+        torch.rand(10)
+        raise KeyError
+    assert torch.equal(torch.rand(4), expected)
+    with torch.random.fork_rng(enabled=False):
+        torch.manual_seed(3)
+    assert torch.equal(torch.rand(4), expected) and torch.random.initial_seed() == 3
 
 
 # --- NumPy ---------------------------------------------------------------------------------------------------------
@@ -183,7 +320,7 @@ def test_basic_indexing(matrix):
     assert matrix[-1].tolist() == [40, 41, 42, 43]
     for view in (matrix[2, 3], matrix[:, 1], matrix[1:3], matrix[-1]):
         view.fill_(-1)
-    assert (matrix == -1).sum() == 16 - 1 + 1
+    assert (matrix == -1).sum() == 14
     with pytest.raises(IndexError):
         matrix[5]
 
@@ -236,7 +373,7 @@ def test_an_index_array_per_axis():
 def test_masks():
     a = torch.arange(12).reshape(3, 4)
     assert a[a > 4].tolist() == [5, 6, 7, 8, 9, 10, 11]
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
         assert a[(a > 4).to(torch.uint8)].tolist() == [5, 6, 7, 8, 9, 10, 11]
     rows, columns = torch.tensor([False, True, True]), torch.tensor([True, False, True, False])
     assert a[rows, :].tolist() == a[rows].tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
