@@ -94,8 +94,8 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-           inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None, numbers="any",
-           scope=namespace):
+           inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
+           numbers="any", scope=namespace):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -109,7 +109,8 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     operation.numbers = NUMBERS[numbers]
     shape = _call_shape(signature, bool(returns or aux))
-    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public, scope=scope)
+    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
+                    scope=scope)
 
 
 def op(**options):
