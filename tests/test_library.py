@@ -244,6 +244,19 @@ def test_numpy_scalars_and_results_that_share_memory(name):
         assert torch.equal(x, torch.ones(3)) and y[0] == 2
 
 
+def test_subclasses_see_the_operation():
+    seen = []
+
+    class Tagged(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = torch.ones(2).as_subclass(Tagged) if hasattr(torch.Tensor, "as_subclass") else Tagged([1.0, 1.0])
+    assert type(soft_clip(x, 2.0)) is Tagged and soft_clip in seen
+
+
 def test_a_body_that_returns_its_argument_leaves_it_alone(name):
     @library.custom_op(name, vjp=dict(input=lambda B, g: B.mul(g, 3)))
     def triple_gradient(B, input: Tensor):
