@@ -17,6 +17,7 @@ from ..core.record import FREED, call_site, namespace
 
 cdef object B = namespace
 
+@cython.binding(False)
 cdef class FunctionCtx:
     """What `forward` leaves for `backward`: saved tensors, marks on the outputs, and any attribute."""
     cdef readonly tuple needs_input_grad          # per argument of forward
@@ -72,6 +73,7 @@ cdef class FunctionCtx:
 
 
 # --- the node -----------------------------------------------------------------------------------------------------
+@cython.binding(False)
 @cython.trashcan(True)
 cdef class FunctionNode(Node):
     """One recorded call of a Function. Attributes it lacks are its context's."""

@@ -1,5 +1,7 @@
 """Devices: a backend's name and an index. One object each."""
 
+cimport cython
+
 cdef extern from *:
     """
     static PyObject* pyx_make_device = NULL;
@@ -37,6 +39,7 @@ cdef Device _intern(str type, object index):
     return <Device>found
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Device:
     """A device, by its backend's name and, where there are several, an index.
 

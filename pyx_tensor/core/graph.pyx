@@ -33,6 +33,7 @@ cdef Edge make_edge(Node node, int nr, tuple shape, DType dtype, Device device):
 
 
 @cython.trashcan(True)
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Node:
     """A recorded function. `grad_fn` of its outputs; subclasses compute the gradients of its inputs."""
 
@@ -101,6 +102,7 @@ cdef class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+@cython.binding(False)
 cdef class AccumulateGrad(Node):
     """The end of a path: adds what arrives to a leaf's `grad`. The addition is the engine's."""
 

@@ -3,6 +3,7 @@
 The words are made 624 at a time, in loops that the compiler vectorises. `Engine` holds one stream; the
 distributions on top of it are in `distributions.pyx`, the public `Generator` in `random.py`.
 """
+cimport cython
 import numpy as np
 from libc.math cimport cos, log1p, sin, sqrt, M_PI
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -82,6 +83,7 @@ cdef double next_normal(Mersenne* e) noexcept nogil:
     return radius * cos(angle)
 
 
+@cython.binding(False)
 cdef class Engine:
     """One stream of random words. Not bound to a thread: each call takes the engine's lock."""
 

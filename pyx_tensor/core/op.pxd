@@ -12,6 +12,11 @@ cdef enum Promote:                    # how the tensors' dtypes give the compute
     FLOAT_ONLY = 4                    # integers and bool are refused
     SAME = 5                          # dtypes that differ are refused
 
+cdef enum Numbers:                    # which tensor operands may be Python numbers, as long as one is a tensor
+    NO_NUMBER = 0
+    AFTER_FIRST = 1
+    ANY_NUMBER = 2
+
 cdef class Op(Slot):
     cdef readonly str name
     cdef readonly str entry_name      # of the backends' methods; None: no backend is asked
@@ -25,6 +30,7 @@ cdef class Op(Slot):
     cdef readonly object returns      # namedtuple class of several outputs, or None
     cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
     cdef readonly int n_aux
+    cdef public Numbers numbers       # which operands may be Python numbers
     cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only
@@ -49,8 +55,11 @@ cdef class Op(Slot):
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
+    cdef list with_tensors(self, list args, Device device)
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
+    cdef bint takes_number(self, int i) noexcept
+    cdef int check_some_tensor(self, list args) except -1
     cdef Device join(self, Device device, TensorBase t, bint* moved)
     cdef object one_dim(self, object dim, int ndim)
     cdef object run_inplace(self, list args, bint operator)

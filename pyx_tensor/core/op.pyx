@@ -19,7 +19,7 @@ from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcas
                         is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived, save
-from .tensor cimport TensorBase, Version, wrap_array
+from .tensor cimport TensorBase, Version, new_tensor, wrap_array
 from . import mode as _mode
 from .protocol import OutOfMemoryError
 from .record import namespace
@@ -58,6 +58,7 @@ cdef class Op(Slot):
         self.result = result
         self.returns = returns
         self.takes_alpha = alpha
+        self.numbers = ANY_NUMBER
         self.writes_same = result == "same"
         self.simple = all([kind in (PLAIN, TENSOR, RAW) for kind in signature.kinds])
         self.explain = explain
@@ -139,7 +140,7 @@ cdef class Op(Slot):
                             return wrap_array(self.guarded(entry, t, u), t.device)
                         if self.gradient is not None:
                             return self.recorded(wrap_array(self.guarded(entry, t, u), t.device), [a, b])
-            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME:
+            elif (type(b) is float or type(b) is int) and t.dtype.category >= FLOATING and self.promote != NONE and self.promote != SAME and self.numbers:
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
@@ -337,19 +338,38 @@ cdef class Op(Slot):
 
     cdef object run_default(self, list args):
         cdef Py_ssize_t n = self.signature.n_positional
-        if n == self.n_params:
-            return self.definition(B, *args)
-        return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        try:
+            if n == self.n_params:
+                return self.definition(B, *args)
+            return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        except AttributeError as error:
+            raise why_not_tensors(self, args, error)
+
+    cdef list with_tensors(self, list args, Device device):
+        """The arguments with numbers that take part in promotion as 0-dim tensors, as a body expects its operands."""
+        cdef DType compute = None
+        cdef list operands = args
+        cdef int i
+        if self.promote == NONE or self.promote == SAME:
+            return args
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None and not isinstance(args[i], TensorBase):
+                if compute is None:
+                    compute = self.compute_dtype(args)
+                    operands = list(args)
+                operands[i] = new_tensor(as_array(args[i], compute, device), compute, device)
+        return operands
 
     cdef object finish_default(self, list args, Device device, bint record):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
         cdef unsigned int before
+        cdef list operands = self.with_tensors(args, device)
         if self.gradient is None:
-            result = self.run_default(args)
+            result = self.run_default(operands)
             return self.returns(result) if self.returns is not None and type(result) is tuple else result
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
-            result = self.run_default(args)
+            result = self.run_default(operands)
         finally:
             _mode.swap_bits(NO_GRAD, before)
         return self.finish(result, device, args, record)
@@ -407,7 +427,9 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.promote != NONE and self.promote != SAME):
+                elif value is None and i > 0:
+                    continue              # an optional operand
+                elif not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -417,10 +439,11 @@ cdef class Op(Slot):
                 for item in value:
                     if isinstance(item, TensorBase):
                         device = self.join(device, <TensorBase>item, &moved)
-                    elif item is not None:
+                    elif item is not None or kind == TENSORS:
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
+            self.check_some_tensor(args)
             return default_device()
         if moved:
             for i in range(self.n_params):
@@ -429,6 +452,20 @@ cdef class Op(Slot):
                         raise RuntimeError(different_devices(device, (<TensorBase>args[i]).device))
                     args[i] = args[i].to(device)
         return device
+
+    cdef bint takes_number(self, int i) noexcept:
+        return self.promote != NONE and self.promote != SAME and (self.numbers == ANY_NUMBER or (self.numbers == AFTER_FIRST and i > 0))
+
+    cdef int check_some_tensor(self, list args) except -1:
+        """TypeError where all tensor operands are Python numbers."""
+        cdef int i
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None:
+                if isinstance(args[i], TensorBase):
+                    return 0
+                if self.signature.defaults[i] is self.signature.REQUIRED:
+                    raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+        return 0
 
     cdef Device join(self, Device device, TensorBase t, bint* moved):
         if device is None or device is t.device:
@@ -629,6 +666,7 @@ cdef class Op(Slot):
     cdef object run_out(self, list args, object out):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
         cdef unsigned int before
+        check_out(self, out)
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
@@ -671,6 +709,23 @@ cdef class Op(Slot):
         if isinstance(result, tuple):
             raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
         return write_out(self, out, result)
+
+
+cdef int check_out(Op op, object out) except -1:
+    for item in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(item, TensorBase):
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor or tuple of Tensors, not {type(item).__name__}")
+    return 0
+
+
+cdef object why_not_tensors(Op op, list args, object error):
+    """What to raise where a body stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    cdef int i
+    for i in range(op.n_params):
+        if ((op.kinds[i] == TENSOR or op.kinds[i] == RAW) and not isinstance(args[i], (TensorBase, cnp.ndarray))
+                and not (args[i] is None and op.signature.defaults[i] is None)):
+            return TypeError(f"{op.name}(): argument '{op.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+    return error
 
 
 cdef object guarded1(Op op, object entry, TensorBase t):

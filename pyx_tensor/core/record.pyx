@@ -382,6 +382,7 @@ cdef SavedValue save_copy(TensorBase t):
     return save(copy, False)
 
 
+@cython.binding(False)
 @cython.trashcan(True)
 cdef class OpNode(Node):
     """One recorded call of an operation of the table."""

@@ -96,6 +96,7 @@ cdef class Version:
 
 
 # --- storage ------------------------------------------------------------------------------------------------------
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Storage:
     """The memory that a tensor and all its aliases share."""
 
@@ -309,6 +310,7 @@ def fill_operators(dict ops, getitem, setitem):
     _getitem, _setitem = getitem, setitem
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class TensorBase:
     """The fields and operators of a tensor."""
 

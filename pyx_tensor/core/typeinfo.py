@@ -8,6 +8,7 @@ from .dtype import get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
+_DEFAULT = object()      # stands for the default dtype of the moment
 _PYTHON_TYPES = {float: "float64", complex: "complex128", int: "int64", bool: "bool"}
 _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
@@ -60,8 +61,8 @@ class finfo(_TypeInfo):
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
-    def __init__(self, type=None):
-        name = _dtype_name("finfo", get_default_dtype() if type is None else type)
+    def __init__(self, type=_DEFAULT):
+        name = _dtype_name("finfo", get_default_dtype() if type is _DEFAULT else type)
         try:
             limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
         except (TypeError, ValueError):

@@ -13,7 +13,7 @@ _OPTIONS = dict(promote="float_only", inplace=True, method=False)
 @op(promote="common", inplace=True, vjp=dict(input=lambda B, g, y: B.relu_backward(g, y)))
 def relu(B, input: T):
     """`max(0, input)`."""
-    return B.maximum(input, 0)
+    return B.clamp(input, min=0)
 
 
 @op(promote="common", method=False, hidden=True, entry="relu_backward")

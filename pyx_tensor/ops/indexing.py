@@ -137,7 +137,8 @@ def setitem(x, index, value):
     view, tensors = _split(x, items)
     if value.dtype is not x.dtype:
         value = value.to(x.dtype)
-    if view.device.backend.mutable and not (is_grad_enabled() and (view.requires_grad or value.requires_grad)):
+    recorded = is_grad_enabled() and (view.requires_grad or value.requires_grad)
+    if not recorded and view.device.backend.mutable and operations["_index_put_into"].has_entry(view.device):
         _write_at(view, tensors, value)
     else:
         B._index_put_(view, tensors, value)

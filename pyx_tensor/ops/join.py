@@ -45,7 +45,7 @@ def cat(B, tensors: Ts, dim=0):
     tensor([1., 1., 0.])
     """
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)]
     first = kept[0] if kept else tensors[0]
     if not kept:

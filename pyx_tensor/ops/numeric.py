@@ -160,7 +160,7 @@ def logaddexp2(B, input: T, other: T):
     return _log_add(B, input, other, B.exp2, lambda x: B.mul(B.log1p(x), 1 / math.log(2)))
 
 
-@op()
+@op(promote="common")
 def float_power(B, input: T, exponent: T):
     """`input ** exponent` in double precision."""
     def double(x):
@@ -171,7 +171,7 @@ def float_power(B, input: T, exponent: T):
     return B.pow(double(input), double(exponent))
 
 
-@op(inplace=True)
+@op(inplace=True, promote="common")
 def ldexp(B, input: T, other: T):
     """`input * 2^other`."""
     return B.mul(input, B.pow(2.0, other))

@@ -111,7 +111,7 @@ def remainder(B, input: T, other: T):
     """`input` modulo `other`, with the sign of `other`, as Python's `%`."""
 
 
-@primitive(promote="common", inplace=True, vjp=dict(
+@primitive(numbers="second", promote="common", inplace=True, vjp=dict(
     input=lambda B, g: g,
     other=lambda B, g, input, other: B.neg(B.mul(g, B.trunc(B.div(input, other))))))
 def fmod(B, input: T, other: T):
@@ -155,17 +155,17 @@ def _extreme(larger):
     return table
 
 
-@primitive(promote="common", vjp=_extreme(True))
+@primitive(numbers="none", promote="common", vjp=_extreme(True))
 def maximum(B, input: T, other: T):
     """The larger of two elements; NaN where either is NaN. Where they are equal, each gets half of the gradient."""
 
 
-@primitive(promote="common", vjp=_extreme(False))
+@primitive(numbers="none", promote="common", vjp=_extreme(False))
 def minimum(B, input: T, other: T):
     """The smaller of two elements; NaN where either is NaN."""
 
 
-@op(promote="common", vjp=dict(
+@op(numbers="none", promote="common", vjp=dict(
     input=lambda B, g, input, other: B.masked_fill(g, B.logical_not(B.logical_or(B.ge(input, other), B.isnan(other))), 0),
     other=lambda B, g, input, other: B.masked_fill(g, B.logical_or(B.ge(input, other), B.isnan(other)), 0)))
 def fmax(B, input: T, other: T):
@@ -173,7 +173,7 @@ def fmax(B, input: T, other: T):
     return B.where(B.logical_or(B.ge(input, other), B.isnan(other)), input, other)
 
 
-@op(promote="common", vjp=dict(
+@op(numbers="none", promote="common", vjp=dict(
     input=lambda B, g, input, other: B.masked_fill(g, B.logical_not(B.logical_or(B.le(input, other), B.isnan(other))), 0),
     other=lambda B, g, input, other: B.masked_fill(g, B.logical_or(B.le(input, other), B.isnan(other)), 0)))
 def fmin(B, input: T, other: T):
@@ -181,14 +181,14 @@ def fmin(B, input: T, other: T):
     return B.where(B.logical_or(B.le(input, other), B.isnan(other)), input, other)
 
 
-@primitive(promote="float", inplace=True, vjp=dict(
+@primitive(numbers="none", promote="float", inplace=True, vjp=dict(
     input=lambda B, g, input, other: B.mul(g, B.div(other, B.add(B.mul(input, input), B.mul(other, other)))),
     other=lambda B, g, input, other: B.mul(g, B.div(B.neg(input), B.add(B.mul(input, input), B.mul(other, other))))))
 def atan2(B, input: T, other: T):
     """The angle in radians of the points (other, input), in [-π, π]."""
 
 
-@op(promote="float", inplace=True, vjp=dict(
+@op(numbers="none", promote="float", inplace=True, vjp=dict(
     input=lambda B, g, y, input: B.masked_fill(B.mul(g, B.div(input, y)), B.eq(y, 0), 0),
     other=lambda B, g, y, other: B.masked_fill(B.mul(g, B.div(other, y)), B.eq(y, 0), 0)))
 def hypot(B, input: T, other: T):
@@ -199,7 +199,7 @@ def hypot(B, input: T, other: T):
     return B.mul(big, B.sqrt(B.add(B.mul(ratio, ratio), 1)))
 
 
-@primitive(promote="float", inplace=True, vjp=dict(
+@primitive(numbers="second", promote="float", inplace=True, vjp=dict(
     input=lambda B, g, y, input: B.mul(g, B.masked_fill(B.div(y, input), B.eq(input, 0), 0)),
     other=lambda B, g: B.zeros_like(g)))
 def copysign(B, input: T, other: T):
@@ -212,12 +212,12 @@ def nextafter(B, input: T, other: T):
 
 
 # --- comparison and logic -----------------------------------------------------------------------------------------
-def _comparison(name, meaning, promote="common"):
+def _comparison(name, meaning, numbers="second"):
     def define(B, input: T, other: T):
         pass
     define.__name__, define.__doc__ = name, f"True where {meaning}, element by element (a bool tensor)."
     define.__code__ = define.__code__.replace(co_name=name)
-    return primitive(promote=promote, result="bool", nograd=True, inplace=True)(define)
+    return primitive(promote="common", result="bool", nograd=True, inplace=True, numbers=numbers)(define)
 
 
 eq = _comparison("eq", "`input == other`")
@@ -226,9 +226,9 @@ lt = _comparison("lt", "`input < other`")
 le = _comparison("le", "`input <= other`")
 gt = _comparison("gt", "`input > other`")
 ge = _comparison("ge", "`input >= other`")
-logical_and = _comparison("logical_and", "both operands are non-zero")
-logical_or = _comparison("logical_or", "either operand is non-zero")
-logical_xor = _comparison("logical_xor", "one operand is zero and the other isn't")
+logical_and = _comparison("logical_and", "both operands are non-zero", "none")
+logical_or = _comparison("logical_or", "either operand is non-zero", "none")
+logical_xor = _comparison("logical_xor", "one operand is zero and the other isn't", "none")
 
 
 def _predicate(name, meaning):
@@ -503,10 +503,10 @@ def _imag(B, input: T):
     """The imaginary part of a complex tensor."""
 
 
-@op(promote="common", method=False, vjp=dict(real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g)), grad_name="Complex")
+@op(method=False, vjp=dict(real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g)), grad_name="Complex")
 def complex(B, real: T, imag: T):
     """A complex tensor from its real and imaginary parts, two real tensors of one dtype."""
-    if not real.dtype.is_floating_point:
+    if not real.dtype.is_floating_point or real.dtype is not imag.dtype:
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
     return B.add(real.to(real.dtype.to_complex()), B.mul(imag, 1j))
 
@@ -577,8 +577,13 @@ def clamp(B, input: T, min: T = None, max: T = None):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if min is not None:
-        input = B.maximum(input, min)
-    return input if max is None else B.minimum(input, max)
+        input = B.maximum(input, _as_operand(B, min, input))
+    return input if max is None else B.minimum(input, _as_operand(B, max, input))
+
+
+def _as_operand(B, number, input):
+    """A number as a 0-dim tensor that promotes with `input` as the number does."""
+    return number if hasattr(number, "dtype") else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
 @op(promote="common", inplace=True)

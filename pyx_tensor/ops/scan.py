@@ -98,8 +98,12 @@ def _logcumsumexp_vjp(B, g, y, input, dim):
     """The sums of exp(x - y)·g over what follows, positive and negative g apart, in logarithms."""
     if not input.ndim:
         return g
+    finite_y = B.masked_fill(y, B.isinf(y), 0)
+
     def part(share):
-        back = B.flip(B.logcumsumexp(B.flip(B.sub(B.log(share), y), (dim,)), dim), (dim,))
+        none = B.eq(share, 0)
+        logs = B.masked_fill(B.log(B.masked_fill(share, none, 1)), none, float("-inf"))
+        back = B.flip(B.logcumsumexp(B.flip(B.sub(logs, finite_y), (dim,)), dim), (dim,))
         return B.exp(B.add(back, input))
     return B.sub(part(B.clamp(g, min=0)), part(B.clamp(B.neg(g), min=0)))
 
@@ -133,7 +137,7 @@ def diff(B, input: T, n=1, dim: Dim = -1, prepend=None, append=None):
         return B.clone(input)
     parts = [x for x in (prepend, input, append) if x is not None]
     result = B.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(n):
+    for _ in range(min(n, result.shape[dim])):
         before, behind = _neighbours(B, result, dim)
         result = B.logical_xor(behind, before) if result.dtype.name == "bool" else B.sub(behind, before)
     return result

@@ -43,7 +43,7 @@ def _zeros(B, shape, like):
     return B.zeros(shape, dtype=like.dtype, device=like.device)
 
 
-@primitive(inplace=True, vjp=dict(input=lambda B, g: g, src=lambda B, g, dim, index: B.gather(g, dim, index)))
+@primitive(inplace=True, vjp=dict(input=lambda B, g: g, src=lambda B, g, dim, index, src_shape: _padded(B, B.gather(g, dim, index), src_shape)))
 def scatter_add(B, input: T, dim: Dim, index: Raw, src: T):
     """A copy of `input` with elements of `src` added at positions along a dim.
 
@@ -54,7 +54,7 @@ def scatter_add(B, input: T, dim: Dim, index: Raw, src: T):
 
 @op(inplace=True, hidden=True, entry="scatter", grad_name="Scatter", vjp=dict(
     input=lambda B, g, dim, index: B._scatter(g, dim, index, B.zeros_like(index, dtype=g.dtype)),
-    src=lambda B, g, dim, index: B.gather(g, dim, index)))
+    src=lambda B, g, dim, index, src_shape: _padded(B, B.gather(g, dim, index), src_shape)))
 def _scatter(B, input: T, dim: Dim, index: Raw, src: T):
     """`scatter` of a tensor; of several elements for one place the last is kept."""
     return _combined_into(B, "scatter", input, dim, index, src, lambda old, new: new, True)
@@ -144,15 +144,15 @@ def _reduce_src_vjp(B, g, y, input, dim, index, src, reduce, include_self):
         return _prod_parts(B, g, input, dim, index, src, include_self)[1]
     elif reduce in ("amax", "amin"):
         hit = B.eq(B._slice_to(src, tuple(index.shape)), B.gather(y, dim, index))
-        return _padded(B, B.mul(hit, B.gather(_shares(B, g, y, input, dim, index, src), dim, index)), src)
-    return _padded(B, B.gather(g, dim, index), src)
+        return _padded(B, B.mul(hit, B.gather(_shares(B, g, y, input, dim, index, src), dim, index)), src.shape)
+    return _padded(B, B.gather(g, dim, index), src.shape)
 
 
-def _padded(B, grad, src):
-    """Zeros of the shape of `src` with the gradient of its leading part."""
-    if grad.shape == src.shape:
+def _padded(B, grad, shape):
+    """The gradient of the leading part of a source of that shape, zeros around it."""
+    if tuple(grad.shape) == tuple(shape):
         return grad
-    for d, n in enumerate(src.shape):
+    for d, n in enumerate(shape):
         missing = list(grad.shape)
         missing[d] = n - grad.shape[d]
         grad = B.cat([grad, _zeros(B, missing, grad)], d)
@@ -174,7 +174,7 @@ def _prod_parts(B, g, input, dim, index, src, include_self):
     product = B.mul(g, B.scatter_reduce(safe_self, dim, index, safe_src, "prod", include_self=include_self))
     to_self = B.masked_fill(B.div(product, safe_self), B.gt(B.sub(zeros, zero_self), 0), 0)
     to_src = B.masked_fill(B.div(B.gather(product, dim, index), safe_src), B.gt(B.sub(B.gather(zeros, dim, index), zero_src), 0), 0)
-    return to_self, _padded(B, to_src, src)
+    return to_self, _padded(B, to_src, src.shape)
 
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")

@@ -157,6 +157,8 @@ def narrow(B, input: T, dim: Dim, start, length):
     size = input.shape[dim] if input.ndim else 0
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if hasattr(start, "dtype") and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -440,6 +442,8 @@ def roll(B, input: T, shifts, dims=None):
 @op()
 def rot90(B, input: T, k=1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of two dims, from the first towards the second."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     a, b = (wrapped(d, input.ndim) for d in dims)
     k %= 4
     if k == 2:

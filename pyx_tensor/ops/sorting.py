@@ -125,7 +125,7 @@ def _median(B, input: T, dim: Dim, keepdim):
 def _nanmedian(B, input: T, dim: Dim, keepdim):
     """`nanmedian` along a dim."""
     if not input.ndim:
-        return B._median(input, dim, keepdim)
+        return tuple(B._median(input, dim, keepdim))
     order = B._sort(input, dim, False, True)[1]
     count = B.sum(B.logical_not(B.isnan(input)), dim, True)
     middle = B.floor_divide(B.clamp(B.sub(count, 1), min=0), 2)

@@ -37,6 +37,8 @@ def _check_weights(name, weights, count, integral):
         raise RuntimeError(f"cov(): expected {name} to have {'integral' if integral else 'floating point'} dtype but got {name} with {weights.dtype} dtype")
     if weights.numel() != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are input observations but got {weights.numel()} != {count}")
+    if count and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @op()

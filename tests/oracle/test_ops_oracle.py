@@ -1,0 +1,60 @@
+"""The same samples as tests/test_ops.py through PyTorch: values, dtypes, and whether a dtype is refused."""
+import warnings
+
+import numpy as np
+import pytest
+
+import pyx_tensor
+from op_samples import RANDOM, Maker, S, calls
+
+torch = pytest.importorskip("torch")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
+TOLERANCE = dict(float16=2e-3, bfloat16=2e-2, float32=1e-5, complex64=1e-5)
+
+
+def outcome(lib, name, c):
+    function = getattr(lib, name, None) or (lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*c.args, **c.kwargs)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+        return error
+
+
+def flat(result):
+    return [t for item in result for t in flat(item)] if isinstance(result, (tuple, list)) else [result]
+
+
+def array(t):
+    return (t.float() if str(t.dtype) == "torch.bfloat16" else t).detach().resolve_conj().numpy()
+
+
+def compare(mine, theirs, tolerance):
+    assert len(mine) == len(theirs)
+    for m, t in zip(mine, theirs):
+        if not isinstance(t, torch.Tensor):
+            assert m == t
+            continue
+        assert str(m.dtype) == str(t.dtype) and tuple(m.shape) == tuple(t.shape)
+        np.testing.assert_allclose(array(m), array(t), rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+# Where PyTorch's own CPU build lacks a kernel and we have one, or the other way round, for no reason of principle.
+KNOWN = {}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(set(S) - RANDOM))
+def test_as_pytorch(name, dtype):
+    try:
+        expected_calls = calls(name, Maker(torch, dtype))
+    except (RuntimeError, TypeError):
+        pytest.skip("the sample isn't defined for this dtype")
+    for c, e in zip(calls(name, Maker(pyx_tensor, dtype)), expected_calls):
+        theirs, mine = outcome(torch, name, e), outcome(pyx_tensor, name, c)
+        if isinstance(theirs, Exception):
+            assert isinstance(mine, Exception) or (name, dtype) in KNOWN, f"accepted, PyTorch raises {theirs!r}"
+            continue
+        assert not isinstance(mine, Exception), repr(mine)
+        compare(flat(mine), flat(theirs), TOLERANCE.get(dtype, 1e-6))
