@@ -112,10 +112,13 @@ cdef class Op(Slot):
             if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
                 if entry is not None:
-                    if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                        return wrap_array(entry(t.array), t.device)
-                    if self.gradient is not None and self.n_aux == 0:
-                        return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                    try:
+                        if mode & NO_GRAD or not t.needs_grad() or self.nograd:
+                            return wrap_array(entry(t.array), t.device)
+                        if self.gradient is not None and self.n_aux == 0:
+                            return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                    except TypeError:      # a dtype that the kernel lacks
+                        pass
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -158,7 +161,10 @@ cdef class Op(Slot):
         entry = self.entry(t.device)
         if entry is None or not self.takes_out[t.device.slot]:
             return False
-        entry(t.array, u.array, t.array)
+        try:
+            entry(t.array, u.array, t.array)
+        except (ValueError, TypeError, ZeroDivisionError) as error:
+            raise self.explained(error, [t, u]) from None
         version = t.version_()
         version.value += 1
         return True
@@ -256,6 +262,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*self.kernel_args(args, compute, device))
         except (ValueError, TypeError, ZeroDivisionError) as error:
+            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+                return self.finish_default(args, device, record)
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -293,6 +301,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*arrays)
         except (ValueError, TypeError, ZeroDivisionError) as error:
+            if isinstance(error, TypeError) and not self.primitive:
+                return None
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, needed)
 
@@ -482,7 +492,7 @@ cdef class Op(Slot):
                 for item in args[i]:
                     promotion.add_tensor((<TensorBase>item).dtype, (<TensorBase>item).ndim_())
             elif kind == TYPE and args[i] is not None:
-                return self.adjust(<DType>args[i])
+                return <DType>args[i] if self.promote == SUM else self.adjust(<DType>args[i])
         return self.adjust(promotion.result())
 
     cdef list kernel_args(self, list args, DType compute, Device device):

@@ -27,7 +27,16 @@ def add(B, input: T, other: T):
     """
 
 
-@primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
+def _explain_bool(what, advice):
+    """PyTorch's message where bool tensors are refused, None where something else was wrong."""
+    def explain(*operands):
+        if all(getattr(x, "dtype", None) is not None and x.dtype.name == "bool" for x in operands):
+            return f"{what} is not supported. {advice}"
+    return explain
+
+
+@primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, explain=_explain_bool(
+    "Subtraction, the `-` operator, with two bool tensors", "Use the `^` or `logical_xor()` operator instead."), vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
 def sub(B, input: T, other: T):
     """`input - alpha * other`, element by element; arguments as for `add`. Bool tensors are refused."""
 
@@ -250,7 +259,8 @@ def bitwise_not(B, input: T):
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
-@primitive(public=("neg", "negative"), promote="common", inplace=True, vjp=dict(input=lambda B, g: B.neg(g)))
+@primitive(public=("neg", "negative"), promote="common", inplace=True, explain=_explain_bool(
+    "Negation, the `-` operator, on a bool tensor", "Use the `~` or `logical_not()` operator instead."), vjp=dict(input=lambda B, g: B.neg(g)))
 def neg(B, input: T):
     """`-input`. Bool tensors are refused."""
 
@@ -330,10 +340,10 @@ def rsqrt(B, input: T):
     return B.reciprocal(B.sqrt(input))
 
 
-@op(entry="square", promote="common", inplace=True)
+@op(inplace=True)
 def square(B, input: T):
     """`input * input`."""
-    return B.mul(input, input)
+    return B.pow(input, 2)
 
 
 @primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, conjugate(B, B.cos(input)))))
