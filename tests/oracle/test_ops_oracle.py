@@ -46,6 +46,7 @@ KNOWN = {
     *[(name, dtype) for name in ("complex", "polar") for dtype in ("float16", "bfloat16")],      # complex64 instead of complex32
     *[(name, "float16") for name in ("imag", "view_as_real", "view_as_complex")],
     ("logaddexp", "complex64"), ("logcumsumexp", "complex64"),                               # not available for complex numbers
+    ("histc", "uint8"),                                                                      # a lower bound that uint8 can't hold
     ("histc", "bfloat16"),                                                                   # bins of rounded numbers
 }
 
