@@ -10,6 +10,7 @@ from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
 from .memory_format import strided
+from .mode import is_grad_enabled
 from .record import namespace as B
 from .record import tensor_node, type_name
 from .tensor import TensorBase, register_classes
@@ -45,11 +46,12 @@ class Tensor(TensorBase):
     def numpy(self, *, force=False):
         """An ndarray of the same values, sharing memory on the cpu.
 
-        Raises RuntimeError where the tensor requires grad, TypeError where it is on another device (`force` detaches and copies).
+        Raises RuntimeError where the tensor requires grad and grad mode is on, TypeError where it is on another device
+        (`force` detaches and copies).
         """
         source = self
         if self.requires_grad:
-            if not force:
+            if not force and is_grad_enabled():
                 raise _needs_detach(self)
             source = self.detach()
         if not isinstance(source.array, np.ndarray) or self.device.type != "cpu":
