@@ -394,5 +394,5 @@ register_classes(Tensor, Parameter)
 _op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
 Tensor.__torch_function__ = overrides.make_default(Tensor)
 Tensor.as_subclass = overrides.as_subclass
-Tensor._make_subclass = classmethod(overrides.make_subclass)
+Tensor._make_subclass = staticmethod(overrides.make_subclass)
 Parameter.__torch_function__ = classmethod(overrides.without_conversion)
