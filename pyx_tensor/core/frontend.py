@@ -94,14 +94,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
+    def _only_element(self):
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape)}")
+        return self.item()
+
     def __float__(self):
-        return float(self.item())
+        return float(self._only_element())
 
     def __int__(self):
-        return int(self.item())
+        return int(self._only_element())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._only_element())
 
     def __index__(self):
         if self.numel() != 1 or self.dtype.is_floating_point or self.dtype.is_complex:

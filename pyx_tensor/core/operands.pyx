@@ -34,6 +34,8 @@ cdef bint is_plain(object x) noexcept:
 cdef bint all_plain(list args):
     """No operand is of a subclass that might want to take over."""
     for item in args:
+        if type(item) is float or type(item) is int or type(item) is bool or item is None:
+            continue                        # looking for an attribute that isn't there is slow
         if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
             return False
         if type(item) is list or type(item) is tuple:

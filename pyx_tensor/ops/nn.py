@@ -1,5 +1,7 @@
 """What layers and losses compute: linear maps, softmax, normalisation, look-up of rows, negative log likelihood."""
 from ..core.definitions import op
+from ..core.operands import prepare_write
+from ..core.record import namespace
 from ..core.signature import Dim, Raw, T, Type
 
 
@@ -219,7 +221,7 @@ def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bia
     return y.to(dtype), mean, var
 
 
-@op(promote=None, method=False, hidden=True)
+@op(promote=None, method=False, hidden=True, entry="batch_norm_backward")
 def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, training, eps, needs):
     """The gradients of batch_norm's input, weight and bias.
 
@@ -239,6 +241,18 @@ def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, train
         g = B.sub(B.sub(g, _along_channels(B, B.div(to_bias, count), input)), along)
     scale = rstd if weight is None else B.mul(rstd, weight)
     return B.mul(g, _along_channels(B, scale, input)), to_weight, to_bias
+
+
+@op(nograd=True, method=False, hidden=True, entry="update_statistics_")
+def _update_statistics(B, running: Raw, batch: Raw, momentum, factor):
+    """Move running statistics towards those of a batch, times a factor."""
+    running.mul_(1 - momentum).add_(batch.detach().to(running.dtype), alpha=momentum * factor)
+
+
+def update_statistics_(running, batch, momentum, factor=1.0):
+    """`_update_statistics`, which writes to `running`."""
+    prepare_write(running)
+    namespace._update_statistics(running, batch, momentum, factor)
 
 
 # --- look-up of rows ----------------------------------------------------------------------------------------------
