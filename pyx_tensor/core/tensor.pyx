@@ -81,13 +81,15 @@ tensor_class = None
 parameter_class = None
 
 
-def register_classes(type tensor, type parameter):
-    """Called once by core/frontend.py with the public classes."""
+def register_classes(tensor, parameter):
+    """Called once by core/frontend.py with the public classes (which have a metaclass: Cython's `type` means exactly `type`)."""
     global tensor_class, parameter_class
-    tensor_class = tensor
-    parameter_class = parameter
-    pyx_inherit_operators(tensor, TensorBase)
-    pyx_inherit_operators(parameter, TensorBase)
+    if not (isinstance(tensor, type) and isinstance(parameter, type)):
+        raise TypeError("register_classes expects two classes")
+    tensor_class = <type>tensor
+    parameter_class = <type>parameter
+    pyx_inherit_operators(tensor_class, TensorBase)
+    pyx_inherit_operators(parameter_class, TensorBase)
 
 
 @cython.freelist(64)
