@@ -38,7 +38,8 @@ EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rej
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 DIRECTIVES = dict(language_level=3, binding=True, initializedcheck=False, cdivision=True)
-UNCHECKED = dict(DIRECTIVES, boundscheck=False, wraparound=False)  # kernels check their bounds once, before the loop
+# Kernels check their bounds once, before the loop, and take None for an array only where that is the default.
+UNCHECKED = dict(DIRECTIVES, boundscheck=False, wraparound=False, allow_none_for_extension_args=False)
 
 
 def extension(name, source, headers):

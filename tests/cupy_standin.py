@@ -39,7 +39,7 @@ class Array(np.ndarray):
 
 def _wrap(result):
     if isinstance(result, (tuple, list)):
-        return type(result)(map(_wrap, result))
+        return tuple(map(_wrap, result))
     return np.asarray(result).view(Array) if isinstance(result, (np.ndarray, np.generic)) else result
 
 

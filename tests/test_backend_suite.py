@@ -91,3 +91,10 @@ def test_command_line():
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("backend 'reference': 3 checks passed, 0 skipped, 0 failed")
+
+
+def test_command_line_without_such_a_backend():
+    command = [sys.executable, "-m", "pyx_tensor.testing.backend_suite", "nosuchdevice"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("no backend for device type 'nosuchdevice'")

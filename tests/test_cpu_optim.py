@@ -84,12 +84,14 @@ def test_adam(dtype, decoupled, amsgrad, maximize, beta1):
     for weight_decay in (0, 0.1):
         params = [sample(s, dtype, 0) for s in SHAPES]
         avgs, avg_sqs, largest = ([np.zeros_like(p) for p in params] for _ in range(3))
+        counts = [np.array(0, "f4") for _ in params]
         for step in (1, 2, 3):
             grads = [sample(s, dtype, step) for s in SHAPES]
             settings = (0.01, beta1, 0.99, 1e-8, weight_decay, decoupled, amsgrad, maximize)
             formula = adam(*settings, step)
             expected = [each_part(formula, *map(wide, arrays)) for arrays in zip(params, grads, avgs, avg_sqs, largest)]
-            optim.adam_step_(params, grads, avgs, avg_sqs, largest if amsgrad else None, [step] * len(params), *settings)
+            optim.adam_step_(params, grads, avgs, avg_sqs, largest if amsgrad else None, counts, *settings)
+            assert counts == [step] * len(params)
             for i, results in enumerate(expected):
                 for got, value in zip((params[i], avgs[i], avg_sqs[i], largest[i]), results):
                     close(got, value)
@@ -100,7 +102,7 @@ def test_half_types_are_computed_in_float32(dtype):
     arrays = [[np.abs(sample((50,), dtype, seed))] for seed in range(4)]
     singles = [[a.astype("f4") for a in group] for group in arrays]
     for group in (arrays, singles):
-        optim.adam_step_(*group, None, [2.0], 0.01, 0.9, 0.99, 1e-8, 0.0, False, False, False)
+        optim.adam_step_(*group, None, [np.array(1, "f4")], 0.01, 0.9, 0.99, 1e-8, 0.0, False, False, False)
     for half, single in zip(arrays, singles):
         np.testing.assert_array_equal(half[0], single[0].astype(dtype))
 
@@ -117,7 +119,7 @@ def test_other_layouts():
 def test_nan_reaches_the_parameter():
     for amsgrad in (False, True):
         param, state = np.ones(3), [[np.zeros(3)] for _ in range(3)]
-        optim.adam_step_([param], [np.array([np.nan, 1, 2])], *state, [1.0], 0.01, 0.9, 0.99, 1e-8, 0, False, amsgrad, False)
+        optim.adam_step_([param], [np.array([np.nan, 1, 2])], *state, [np.array(0, "f4")], 0.01, 0.9, 0.99, 1e-8, 0, False, amsgrad, False)
         assert np.isnan(param).tolist() == [True, False, False]
 
 
@@ -147,7 +149,7 @@ def test_every_cpu_level(name):
         level.set_cpu_level(name)
         param, grad = sample((1000,), DTYPES[3], 0), sample((1000,), DTYPES[3], 1)
         expected = adam(0.01, 0.9, 0.99, 1e-8, 0.1, True, False, False, 1)(param, grad, 0, 0, 0)[0]
-        optim.adam_step_([param], [grad], [np.zeros(1000)], [np.zeros(1000)], None, [1], 0.01, 0.9, 0.99, 1e-8, 0.1, True, False, False)
+        optim.adam_step_([param], [grad], [np.zeros(1000)], [np.zeros(1000)], None, [np.array(0, "f4")], 0.01, 0.9, 0.99, 1e-8, 0.1, True, False, False)
         close(param, expected)
     finally:
         level.set_cpu_level(before)

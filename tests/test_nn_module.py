@@ -361,3 +361,35 @@ def test_parameters_share_memory_with_their_data():
     with torch.no_grad():
         assert nn.Parameter(torch.ones(1)).requires_grad
     assert type(parameter + 1) is torch.Tensor
+
+
+def test_attribute_rules_of_ones_own():
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.inner, name)
+
+    class Refined(Net):
+        @property
+        def doubled(self):
+            return self.scale * 2
+
+        @property
+        def broken(self):
+            return self.absent
+
+    wrapper = Wrapper(Net())
+    assert wrapper.scale is wrapper.inner.scale and wrapper.inner is wrapper._modules["inner"]
+    net = Refined()
+    assert values(net.doubled).tolist() == [2, 2, 2] and nn.Module.__getattr__(net, "scale") is net.scale
+    for name in ("broken", "absent"):
+        with pytest.raises(AttributeError, match="'Refined' object has no attribute"):
+            getattr(net, name)
+    Refined.__getattr__ = lambda self, name: "patched"  # a later change counts too
+    assert net.absent == "patched"

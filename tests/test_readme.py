@@ -1,4 +1,4 @@
-"""Every Python block of README.md and CONTRIBUTING.md runs, and prints what the `text` block after it shows."""
+"""Every Python block of the README and the guides runs, and prints what the `text` block after it shows."""
 import re
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+PAGES = {"README.md": 5, "CONTRIBUTING.md": 4, "docs/extending.md": 4}      # and how many examples each has at least
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 
 
@@ -17,7 +18,7 @@ def examples(page):
         yield pytest.param(match[1], match[2], id=f"{page}:{line}")
 
 
-@pytest.mark.parametrize(("code", "output"), [*examples("README.md"), *examples("CONTRIBUTING.md")])
+@pytest.mark.parametrize(("code", "output"), [example for page in PAGES for example in examples(page)])
 def test_example(code, output, tmp_path):
     """Each block stands alone: it runs in a process and a folder of its own."""
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -26,6 +27,14 @@ def test_example(code, output, tmp_path):
         assert run.stdout == output
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("CONTRIBUTING.md", 4)])
+@pytest.mark.parametrize(("page", "least"), PAGES.items())
 def test_the_examples_are_found(page, least):
     assert len(list(examples(page))) >= least
+
+
+def test_what_is_called_missing_is_missing():
+    import pyx_tensor
+    limits = (REPOSITORY / "README.md").read_text().partition("## Limits")[2]
+    missing = re.findall(r"`torch\.(\w+)`", limits)
+    assert len(missing) >= 3
+    assert [name for name in missing if hasattr(pyx_tensor, name)] == []

@@ -473,12 +473,14 @@ def dot(cnp.ndarray a, cnp.ndarray b):
 
 
 def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
-    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,)."""
+    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,). Without bias weight may be (in,)."""
     cdef int code = code_of(a), nd = cnp.PyArray_NDIM(a), i
     cdef Product p
     cdef Matrix w
     cdef cnp.npy_intp shape[MAX_DIMS]
     cdef cnp.ndarray out
+    if bias is None and cnp.PyArray_NDIM(weight) == 1:
+        return matmul(a, weight)
     check_linear(code, a, weight, bias)
     if not has_kernel(code):
         return _in_float32(linear, a.dtype, (a, weight, bias))

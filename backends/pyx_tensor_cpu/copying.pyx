@@ -156,6 +156,8 @@ def cat(arrays, Py_ssize_t dim):
     cdef Py_ssize_t start = 0, size
     cdef ndarray a, first, result
     cdef int d, ndim
+    if not arrays:
+        raise ValueError("cat: expected a non-empty list of arrays")
     kept = [a for a in arrays if (<object>a).shape != (0,)]
     if not kept:
         return copy(arrays[0])

@@ -10,6 +10,8 @@ from libc.string cimport memmove
 
 from math import prod
 
+from pyx_tensor.core.protocol import OutOfMemoryError
+
 cnp.import_array()
 
 cdef extern from "pages.h" nogil:
@@ -125,7 +127,7 @@ cdef Block new_block(size_t size):
     block.size = size_class(size)
     block.data = take(block.size)
     if block.data == NULL:
-        raise MemoryError(f"cannot allocate {size} bytes ({live_bytes} bytes in use)")
+        raise OutOfMemoryError(f"cannot allocate {size} bytes ({live_bytes} bytes in use)")
     return block
 
 
@@ -140,7 +142,7 @@ cdef size_t byte_count(int ndim, const Py_ssize_t* shape, size_t itemsize) excep
     for i in range(ndim):
         if size > limit_bytes // <size_t>shape[i]:
             sizes = tuple([shape[j] for j in range(ndim)])
-            raise MemoryError(f"cannot allocate {prod(sizes) * itemsize} bytes for shape {sizes}")
+            raise OutOfMemoryError(f"cannot allocate {prod(sizes) * itemsize} bytes for shape {sizes}")
         size *= <size_t>shape[i]
     return size
 

@@ -242,8 +242,8 @@ cdef inline char* data_or_null(cnp.ndarray a) noexcept:
     return NULL if a is None else cnp.PyArray_BYTES(a)
 
 
-def layer_norm_backward(g, a, mean, rstd, weight, int normalized_ndim, needs):
-    """(ga, gw, gb), each None where needs (three booleans) says so.
+def layer_norm_backward(g, a, mean, rstd, weight, int normalized_ndim, needs, double eps=0):
+    """(ga, gw, gb), each None where needs (three booleans) says so. eps is in rstd already.
 
     Every job sums the gradients of weight and bias over its own rows; how rows fall to jobs depends on the shape alone.
     """
@@ -252,7 +252,7 @@ def layer_norm_backward(g, a, mean, rstd, weight, int normalized_ndim, needs):
     cdef cnp.ndarray w, g_, a_, mean_, rstd_
     cdef int threads
     if is_half(a):
-        results = layer_norm_backward(widen(g), widen(a), widen(mean), widen(rstd), widen(weight), normalized_ndim, needs)
+        results = layer_norm_backward(widen(g), widen(a), widen(mean), widen(rstd), widen(weight), normalized_ndim, needs, eps)
         return tuple([None if r is None else r.astype(a.dtype) for r in results])
     k = kernels_of("layer_norm_backward", a)
     split_shape("layer_norm_backward", a, normalized_ndim, &rows, &n)

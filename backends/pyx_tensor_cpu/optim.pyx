@@ -177,9 +177,26 @@ def sgd_step_(params, grads, bufs, double lr, double momentum, double dampening,
     batch.run(False)
 
 
+cdef double count_of(cnp.ndarray count) except? -1:
+    if cnp.PyArray_NDIM(count):
+        raise ValueError(f"adam_step_(): a count of steps has shape {np.shape(count)}, expected one number")
+    if code_of(count) == F32:
+        return (<float*>cnp.PyArray_DATA(count))[0]
+    return float(count)
+
+
+cdef int increase(cnp.ndarray count) except -1:
+    if code_of(count) == F32:
+        (<float*>cnp.PyArray_DATA(count))[0] += 1
+    else:
+        count += 1
+    return 0
+
+
 def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, double lr, double beta1, double beta2,
                double eps, double weight_decay, bint decoupled, bint amsgrad, bint maximize):
-    """One step of Adam, or of AdamW if decoupled. steps count this step: 1 for a parameter's first."""
+    """One step of Adam, or of AdamW if decoupled. steps are 0-dim arrays that count each parameter's steps, from 0 on; they are
+    increased."""
     cdef Batch batch = Batch("adam_step_")
     cdef Settings settings
     cdef Py_ssize_t i
@@ -190,10 +207,12 @@ def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, dou
     check_lengths("adam_step_", params, dict(grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
                                              max_exp_avg_sqs=largest, steps=steps))
     for i in range(len(params)):
-        step = steps[i]
+        step = count_of(steps[i]) + 1
         settings.adam = Adam(
             beta1=beta1, beta2=beta2, eps=eps, weight_decay=0 if decoupled else weight_decay,
             decay=1 - lr * weight_decay if decoupled else 1, step_size=lr / (1 - pow(beta1, step)),
             correction=sqrt(1 - pow(beta2, step)), maximize=maximize)
         batch.add([params[i], grads[i], exp_avgs[i], exp_avg_sqs[i], None if largest is None else largest[i]], settings, False)
     batch.run(True)
+    for i in range(len(params)):
+        increase(steps[i])

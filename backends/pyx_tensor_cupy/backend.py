@@ -8,8 +8,8 @@ from .runtime import RuntimeMethods
 # Our entry: the name in cupyx.scipy.special.
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "sigmoid": "expit"}
 # What a backend has beside entries that work on arrays.
-HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy", "full",
-           "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy"}
+HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy",
+           "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy"}
 INSTALL = "pip install 'pyx-tensor[cuda12]' for CUDA 12, or 'pyx-tensor[cuda13]' for CUDA 13"
 
 

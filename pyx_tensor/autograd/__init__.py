@@ -88,6 +88,6 @@ Tensor.backward = _backward_method
 
 from . import anomaly_mode, function, functional, graph  # noqa: E402, F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
-from .function import Function, FunctionCtx, InplaceFunction  # noqa: E402
+from .function import Function, FunctionCtx, InplaceFunction, function_for  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402
 from .variable import Variable  # noqa: E402

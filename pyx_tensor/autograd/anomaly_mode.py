@@ -45,7 +45,7 @@ class detect_anomaly:
     >>> with torch.autograd.detect_anomaly(check_nan=True):
     ...     (x * x.sqrt() / x).backward()
     Traceback (most recent call last):
-    RuntimeError: Function 'DivBackward0' returned nan values in its 0th output.
+    RuntimeError: Function 'DivBackward0' returned nan values in its 1th output.
 
     The warning beside it shows the line of the division.
     """

@@ -4,6 +4,7 @@ A node's edges lead to older nodes only (`Node.sequence`), so a heap ordered by 
 it; no pass over the graph is needed first, except where only some inputs are asked for. Everything is iterative: depth
 costs no stack.
 """
+import os
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdlib cimport free, realloc
 from time import sleep
@@ -20,7 +21,7 @@ from ..core.record import gradient_edge, namespace
 cdef object B = namespace
 
 cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(object)
+    Py_ssize_t Py_REFCNT(PyObject*)      # not `object`: Cython would count its own temporary reference
     unsigned long PyThread_get_thread_ident()
 
 cdef extern from *:
@@ -118,12 +119,24 @@ cdef bint sums_to(tuple shape, tuple target):
 cdef bint is_ours(TensorBase grad) except -1:
     """True where nobody else can see this gradient's memory, so that a leaf may keep it as it is."""
     # One reference: the variable of `accumulate` (C calls pass arguments on without a reference of their own).
-    return (Py_REFCNT(grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray and Py_REFCNT(grad.array) == 1
+    return (Py_REFCNT(<PyObject*>grad) == 1 and grad.storage is None and type(grad.array) is cnp.ndarray
+            and Py_REFCNT(<PyObject*>grad.array) == 1
             and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>grad.array) and not grad.requires
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>grad.array))
 
 
 cdef unsigned long accumulating = 0       # the thread that changes a leaf's gradient just now, 0: none
+
+
+def _forget_other_threads():
+    """In a forked child, whose only thread is the one that forked: nobody is left to finish what another thread began."""
+    global accumulating
+    accumulating = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
 
 cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -1:
     """Add to a leaf's `grad`, one thread at a time (an operation may let other threads run in between); then the hooks."""
@@ -144,6 +157,16 @@ cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -
     if leaf.accumulate_hooks:
         for hook in list(leaf.accumulate_hooks.values()):
             hook(leaf.variable)
+    return 0
+
+
+cdef int accumulate_in(object t, object grad, bint create_graph) except -1:
+    """Add to the `grad` of any tensor, or of the leaf at a place in the graph."""
+    cdef Edge edge = edge_to(t)
+    if type(edge.node) is AccumulateGrad:
+        accumulate(<AccumulateGrad>edge.node, [grad], create_graph)
+    elif grad is not None:
+        add_to_slot(t.grad_slot(), grad, create_graph)
     return 0
 
 
@@ -421,9 +444,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
         run.execute()
         if accumulate_inputs and inputs is not None:
             for t, grad in zip(inputs, run.captured):
-                if grad is not None:
-                    held = t.grad
-                    t.grad_slot().grad = (B.clone(grad) if held is None else B.add(held, grad))
+                accumulate_in(t, grad, create_graph)
             return None
         return run.captured
     finally:

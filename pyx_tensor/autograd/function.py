@@ -2,11 +2,20 @@
 import functools
 import inspect
 
+from ..core.device import get_default_device
 from ..core.tensor import TensorBase
 from .grad_mode import is_grad_enabled, no_grad
 from .recorded_call import FunctionCtx, behind_error, call_function
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "function_for", "once_differentiable"]
+
+
+def _device_of(args):
+    """The device type of the first tensor among the arguments."""
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            return arg.device.type
+    return get_default_device().type
 
 
 class Function(FunctionCtx):
@@ -46,12 +55,17 @@ class Function(FunctionCtx):
     tensor(30., grad_fn=<ScaleBackward>)
 
     backward returns one gradient per argument of forward, None for those that need none (`ctx.needs_input_grad` tells).
+    `register` gives a device its own forward or backward; the class's own serve the others.
+
     Under `create_graph=True` a Function that keeps a floating tensor computed in forward from such an input, other than
     an output, is refused: the second derivative would be wrong.
     """
 
+    _kernels = {}                # ('forward' or 'backward', device type) -> function, of this class alone
+
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
+        cls._kernels = {}
         cls._is_static = isinstance(inspect.getattr_static(cls, "forward"), staticmethod)
         cls._backward_title = cls.__name__ + "Backward"
         cls._context_class = type(cls._backward_title, (FunctionCtx,), {})
@@ -79,36 +93,88 @@ class Function(FunctionCtx):
         raise NotImplementedError("forward-mode derivatives of a Function aren't available")
 
     @classmethod
+    def register(cls, device, forward=None, backward=None):
+        """Give a device a forward, a backward, or both. They take the same arguments as the class's own (`ctx` or `self`
+        first, where those do), and serve calls whose first tensor argument is on that device.
+
+        Args:
+            device: a device type such as "cuda".
+
+        >>> import pyx_tensor as torch
+        >>> class Double(Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x + x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad + grad
+        >>> Double.register("reference", forward=lambda ctx, x: x * 2)
+        >>> Double.apply(torch.ones(2, device="reference"))
+        tensor([2., 2.], device='reference:0')
+
+        Raises TypeError for what isn't a function, ValueError for a device that has one already.
+        """
+        if cls is Function:
+            raise TypeError("register belongs to a subclass of Function")
+        given = {(name, device): f for name, f in (("forward", forward), ("backward", backward)) if f is not None}
+        if not isinstance(device, str) or not device.isidentifier():
+            raise ValueError(f"{cls.__name__}.register(): device must be a device type such as 'cpu', got {device!r}")
+        if not given:
+            raise TypeError(f"{cls.__name__}.register(): expected a forward, a backward, or both")
+        for key, function in given.items():
+            if not callable(function):
+                raise TypeError(f"{cls.__name__}.register(): {key[0]} must be a function, not {type(function).__name__}")
+            if key in cls._kernels:
+                raise ValueError(f"{cls.__name__} has a {key[0]} for device {device!r} already")
+        cls._kernels.update(given)
+
+    @classmethod
+    def _method(cls, name, device):
+        """`forward` or `backward` for a device type: found as attributes are, in each class what is registered first."""
+        for owner in cls.__mro__:
+            found = owner.__dict__.get("_kernels", {}).get((name, device))
+            if found is not None:
+                return found
+            if name in owner.__dict__ and owner is not Function:
+                return getattr(cls, name)
+        known = sorted({key[1] for owner in cls.__mro__ for key in owner.__dict__.get("_kernels", ()) if key[0] == name})
+        if known:
+            raise NotImplementedError(f"{cls.__name__} has no {name} for device {device!r}; it has one for: {', '.join(known)}")
+        return getattr(cls, name)
+
+    @classmethod
     def apply(cls, *args, **kwargs):
         """Call the operation."""
         if not cls._is_static:
             raise RuntimeError(f"{cls.__name__}.forward is not a static method: call an instance, {cls.__name__}()(...), or make it static")
         ctx = cls._context_class()
+        device = _device_of((*args, *kwargs.values()))
+        forward = cls._method("forward", device)
         if cls.setup_context is Function.setup_context:
             if kwargs:
                 raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
-            forward = functools.partial(cls.forward, ctx)
+            forward = functools.partial(forward, ctx)
         else:
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound = inspect.signature(forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
-            forward = functools.partial(cls._forward_and_setup, ctx)
-        return call_function(cls._backward_title, forward, cls._backward_of(), ctx, args)
+            forward = functools.partial(cls._forward_and_setup, forward, ctx)
+        return call_function(cls._backward_title, forward, cls._backward_of(device), ctx, args)
 
     @classmethod
-    def _forward_and_setup(cls, ctx, *args):
-        output = cls.forward(*args)
+    def _forward_and_setup(cls, forward, ctx, *args):
+        output = forward(*args)
         cls.setup_context(ctx, args, output)
         return output
 
     @classmethod
-    def _backward_of(cls):
+    def _backward_of(cls, device):
         if cls.vjp is not Function.vjp:
             if cls.backward is not Function.backward:
                 raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
                                    "of them.")
             return cls.vjp
-        return cls.backward
+        return cls._method("backward", device)
 
     def __call__(self, *args):
         cls = type(self)
@@ -116,9 +182,34 @@ class Function(FunctionCtx):
             raise RuntimeError(f"{cls.__name__}.forward is a static method: call {cls.__name__}.apply(...)")
         ctx = cls.__new__(cls)
         ctx.__dict__.update(self.__dict__)
-        result = call_function(cls._backward_title, ctx.forward, cls.backward, ctx, args)
+        device = _device_of(args)
+        forward = functools.partial(cls._method("forward", device), ctx)
+        result = call_function(cls._backward_title, forward, cls._method("backward", device), ctx, args)
         self.__dict__.update(ctx.__dict__)
         return result
+
+
+def function_for(function, device):
+    """Decorates a class whose `forward`, `backward` or both are what the Function `function` runs on a device.
+
+    >>> import pyx_tensor as torch
+    >>> class Double(Function):
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad + grad
+    >>> @function_for(Double, "cpu")
+    ... class DoubleOnCpu:
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    >>> Double.apply(torch.ones(2))
+    tensor([2., 2.])
+    """
+    def register(implementation):
+        own = {name: getattr(implementation, name) for name in ("forward", "backward") if name in vars(implementation)}
+        function.register(device, **own)
+        return implementation
+    return register
 
 
 class InplaceFunction(Function):

@@ -7,17 +7,17 @@ cimport cython
 import warnings
 import weakref
 
-from ..core.device cimport Device
-from ..core.dtype cimport DType, FLOATING
+from ..core.dtype cimport FLOATING
 from ..core.graph cimport Node, next_sequence
-from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode
-from ..core.record cimport SavedValue, connect_written, edge_of, mark_derived, save
+from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode, set_mode
+from ..core.history cimport connect_written
+from ..core.record cimport SavedValue, edge_of, mark_derived, save
 from ..core.tensor cimport IN_CUSTOM_FUNCTION, MULTI_OUTPUT, TensorBase, Version, has_node
-from ..core import mode as _mode
 from ..core.record import FREED, call_site, namespace
 
 cdef object B = namespace
 
+@cython.binding(False)
 cdef class FunctionCtx:
     """What `forward` leaves for `backward`: saved tensors, marks on the outputs, and any attribute."""
     cdef readonly tuple needs_input_grad          # per argument of forward
@@ -35,6 +35,9 @@ cdef class FunctionCtx:
             if t is not None and not isinstance(t, TensorBase):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
         self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Of no effect: PyTorch keeps these for forward-mode derivatives, which aren't available."""
 
     def mark_dirty(self, *tensors):
         """Say which inputs forward wrote to in place; they must be among its outputs."""
@@ -70,6 +73,7 @@ cdef class FunctionCtx:
 
 
 # --- the node -----------------------------------------------------------------------------------------------------
+@cython.binding(False)
 @cython.trashcan(True)
 cdef class FunctionNode(Node):
     """One recorded call of a Function. Attributes it lacks are its context's."""
@@ -202,11 +206,12 @@ def call_function(str title, forward, backward, FunctionCtx ctx not None, tuple 
         tracked = TRACK_DERIVED
     else:
         tracked = get_mode() & TRACK_DERIVED
-    before = _mode.swap_bits(NO_GRAD | TRACK_DERIVED, NO_GRAD | tracked)
+    before = get_mode() & (NO_GRAD | TRACK_DERIVED)
+    set_mode(get_mode() & ~TRACK_DERIVED | NO_GRAD | tracked)
     try:
         raw = forward(*args)
     finally:
-        _mode.swap_bits(NO_GRAD | TRACK_DERIVED, before)
+        set_mode(get_mode() & ~(NO_GRAD | TRACK_DERIVED) | before)
     outputs = finished(ctx, node, raw if isinstance(raw, tuple) else (raw,), args)
     if node is None:
         ctx.to_save = None

@@ -78,6 +78,8 @@ class ArrayModuleBackend(Backend):
                 function = self._fmod_by_remainder
             if function is not None:
                 self.bind(entry, accepts, function)
+        if not hasattr(getattr(xp, "linalg", None), "qr"):
+            self.qr = None
         for entry in ON_HOST:
             self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
 
@@ -384,6 +386,10 @@ class ArrayModuleBackend(Backend):
     # -- products
     def matmul(self, a, b):
         return self._lift(self.xp.matmul, self._lifted(self.dtype_name(a)), (a, b))
+
+    def qr(self, a, mode):
+        q, r = self.xp.linalg.qr(a, mode="complete" if mode == "complete" else "reduced")
+        return (self.create(self.xp.empty, (0,), dtype=a.dtype, index=self.index_of(a)) if mode == "r" else q), r
 
     # -- indexing
     def index_select(self, a, dim, index):

@@ -15,8 +15,8 @@ by its name. A vjp's parameters say what is kept for it: see docs/architecture.m
 from collections import namedtuple
 
 from . import functions as _shapes
-from .op import Op
 from .viewop import ViewOp, sizes_function
+from .writing import WritableOp
 from .geometry import VIEW_KINDS
 from .record import namespace
 from .signature import Signature, Sizes, T
@@ -51,8 +51,10 @@ def _returns(name, fields):
         "__reduce__": lambda self: (tuple, (tuple(self),)), "__module__": "pyx_tensor.return_types"})
 
 
-def _call_shape(signature):
-    """The compiled parser for the commonest signatures, else the general one."""
+def _call_shape(signature, several):
+    """The compiled parser for the commonest signatures of operations with one result, else the general one."""
+    if several:
+        return _shapes.general_function
     if signature.params == ("input",) and signature.kinds[0] == T:
         return _shapes.unary_function
     if signature.params == ("input", "other") and signature.kinds == (T, T):
@@ -69,12 +71,12 @@ def _named(function, name, doc):
     return function
 
 
-def _publish(operation, function, *, method, inplace, hidden, public):
-    """Enter an operation in the table, in `B`, and under its public names."""
-    name = operation.name
-    if name in operations:
-        raise ValueError(f"operation {name!r} is defined already")
-    operations[name] = operation
+def _publish(operation, function, *, method, inplace, hidden, public, scope=namespace):
+    """Enter an operation in the table, in `B` (or the part of it for its namespace), and under its public names."""
+    if operation.name in operations:
+        raise ValueError(f"operation {operation.name!r} is defined already")
+    operations[operation.name] = operation
+    name = operation.name.rpartition("::")[2]
     doc = operation.definition.__doc__
     public = () if hidden else (name,) if public is None else public
     forms = [("", _named(function, public[0] if public else name, doc))]
@@ -83,7 +85,7 @@ def _publish(operation, function, *, method, inplace, hidden, public):
         written = _shapes.in_place_function(operation)
         forms.append(("_", _named(written, forms[0][1].__name__ + "_", f"In-place form of `{forms[0][1].__name__}`.\n\n{doc or ''}")))
     for suffix, form in forms:
-        setattr(namespace, name + suffix, form)
+        setattr(scope, name + suffix, form)
         for alias in public:
             functions[alias + suffix] = form
             if method:
@@ -91,21 +93,24 @@ def _publish(operation, function, *, method, inplace, hidden, public):
     return function
 
 
-def _define(function, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
-            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None, numbers="any"):
-    signature = Signature(function)
+def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
+           inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
+           numbers="any", scope=namespace):
+    """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
         raise TypeError(f"{signature.name}: a primitive operation without a vjp says nograd=True")
     if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
         entry = signature.name
     entry = entry or None
-    operation = Op(
+    operation = WritableOp(
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     operation.numbers = NUMBERS[numbers]
-    return _publish(operation, _call_shape(signature)(operation), method=method, inplace=inplace, hidden=hidden, public=public)
+    shape = _call_shape(signature, bool(returns or aux))
+    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
+                    scope=scope)
 
 
 def op(**options):
@@ -125,12 +130,12 @@ def op(**options):
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """
-    return lambda function: _define(function, primitive=False, **options)
+    return lambda function: define(Signature(function), primitive=False, **options)
 
 
 def primitive(**options):
     """An operation that only backends can do; the body is empty but for its docstring. Options as for `op`."""
-    return lambda function: _define(function, primitive=True, **options)
+    return lambda function: define(Signature(function), primitive=True, **options)
 
 
 def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None):

@@ -1,5 +1,7 @@
 """Devices: a backend's name and an index. One object each."""
 
+cimport cython
+
 cdef extern from *:
     """
     static PyObject* pyx_make_device = NULL;
@@ -37,6 +39,7 @@ cdef Device _intern(str type, object index):
     return <Device>found
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Device:
     """A device, by its backend's name and, where there are several, an index.
 
@@ -140,6 +143,11 @@ cdef Device as_device(object what):
     found = <Device>what if isinstance(what, Device) else <Device>make_device(what)
     found.resolve()
     return found.canonical
+
+
+def resolved_device(what):
+    """The device that tensors carry for a `device` argument; RuntimeError where there is none."""
+    return as_device(what)
 
 
 cdef list _default_stack = []

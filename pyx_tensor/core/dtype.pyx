@@ -1,4 +1,5 @@
 """Element types, and PyTorch's rules for the type of a result (by category and dimension, never by value)."""
+cimport cython
 import numpy as np
 cimport numpy as cnp
 from cpython.ref cimport PyObject
@@ -7,6 +8,7 @@ from ml_dtypes import bfloat16 as _ml_bfloat16
 cnp.import_array()
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class DType:
     """An element type such as `float32`. One object each: compare with `is` or `==`."""
 

@@ -6,9 +6,11 @@ What a tensor can compute is attached by `pyx_tensor.ops` (one definition gives 
 import numpy as np
 
 from . import op as _op
-from . import printing
+from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
+from .memory_format import strided
+from .mode import is_grad_enabled
 from .record import namespace as B
 from .record import tensor_node, type_name
 from .tensor import TensorBase, register_classes
@@ -44,11 +46,12 @@ class Tensor(TensorBase):
     def numpy(self, *, force=False):
         """An ndarray of the same values, sharing memory on the cpu.
 
-        Raises RuntimeError where the tensor requires grad, TypeError where it is on another device (`force` detaches and copies).
+        Raises RuntimeError where the tensor requires grad and grad mode is on, TypeError where it is on another device
+        (`force` detaches and copies).
         """
         source = self
         if self.requires_grad:
-            if not force:
+            if not force and is_grad_enabled():
                 raise _needs_detach(self)
             source = self.detach()
         if not isinstance(source.array, np.ndarray) or self.device.type != "cpu":
@@ -81,14 +84,19 @@ class Tensor(TensorBase):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
+    def _only_element(self):
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape)}")
+        return self.item()
+
     def __float__(self):
-        return float(self.item())
+        return float(self._only_element())
 
     def __int__(self):
-        return int(self.item())
+        return int(self._only_element())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._only_element())
 
     def __index__(self):
         if self.numel() != 1 or self.dtype.is_floating_point or self.dtype.is_complex:
@@ -137,13 +145,20 @@ class Tensor(TensorBase):
     def __format__(self, spec):
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
 
+    def _source_name(self):
+        """The name of `grad_fn`, to print; 'Invalid' for a view that lost its history by a write to its base."""
+        try:
+            node = self.grad_fn
+        except RuntimeError:
+            return "Invalid"
+        return node.name() if node is not None else None
+
     def __repr__(self, *, tensor_contents=None):
-        node = self.grad_fn
         default = get_default_dtype()
         return printing.format_tensor(
             self._host_array(), dtype_name=self.dtype.name, is_default_dtype=self.dtype in (default, default.to_complex()),
             device=None if self.device.type == "cpu" else str(self.device), requires_grad=self.requires_grad,
-            grad_fn_name=node.name() if node is not None else None, tensor_contents=tensor_contents)
+            grad_fn_name=self._source_name(), tensor_contents=tensor_contents)
 
     def __dir__(self):
         return sorted({*super().__dir__(), *type(self).__dict__})
@@ -313,6 +328,10 @@ class Tensor(TensorBase):
         return self.device.type == "cuda"
 
     @property
+    def layout(self):
+        return strided
+
+    @property
     def is_sparse(self):
         return False
 
@@ -371,16 +390,9 @@ def _rebuild(cls, data, dtype_name, shape, requires_grad, device, attributes):
 
 
 # --- subclasses ---------------------------------------------------------------------------------------------------
-def _intercept(operation, args):
-    """Give operands that are neither Tensor nor Parameter the chance to take over (`__torch_function__`)."""
-    for arg in args:
-        kind = type(arg)
-        if kind is not Tensor and kind is not Parameter and hasattr(kind, "__torch_function__"):
-            result = kind.__torch_function__(B.__dict__[operation.name], tuple(type(a) for a in args), tuple(args), {})
-            if result is not NotImplemented:
-                return result
-    return NotImplemented
-
-
 register_classes(Tensor, Parameter)
-_op.set_interceptor(_intercept)
+_op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
+Tensor.__torch_function__ = overrides.make_default(Tensor)
+Tensor.as_subclass = overrides.as_subclass
+Tensor._make_subclass = classmethod(overrides.make_subclass)
+Parameter.__torch_function__ = classmethod(overrides.without_conversion)

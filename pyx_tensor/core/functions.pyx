@@ -58,7 +58,7 @@ def reduction_function(Op op not None):
 
 def general_function(Op op not None):
     def call(*args, **kwargs):
-        return op(*args, **kwargs)
+        return op.invoke(args, kwargs)
     return call
 
 

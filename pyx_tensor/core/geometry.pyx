@@ -124,7 +124,7 @@ cdef int slice_bounds(Geometry* g, int dim, Py_ssize_t start, Py_ssize_t stop, P
     stop = max(stop + size, 0) if stop < 0 else min(stop, size)
     stop = max(stop, start)
     g.offset += start * g.strides[dim]
-    g.shape[dim] = (stop - start + step - 1) // step
+    g.shape[dim] = (stop - start - 1) // step + 1 if stop > start else 0      # without a sum that a huge step overflows
     g.strides[dim] *= step
     return 0
 
@@ -307,7 +307,11 @@ cdef int _squeeze(Geometry* g, object dims) except -1:
     if dims is None:
         wanted = set(range(g.ndim))
     else:
-        wanted = {wrap_dim(dim, g.ndim) for dim in ((dims,) if isinstance(dims, int) else dims)}
+        listed = [wrap_dim(dim, g.ndim) for dim in ((dims,) if isinstance(dims, int) else dims)]
+        wanted = set(listed)
+        for d in wanted:
+            if listed.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     for d in range(g.ndim - 1, -1, -1):
         if d in wanted and g.shape[d] == 1:
             remove_dim(g, d)

@@ -33,6 +33,7 @@ cdef Edge make_edge(Node node, int nr, tuple shape, DType dtype, Device device):
 
 
 @cython.trashcan(True)
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Node:
     """A recorded function. `grad_fn` of its outputs; subclasses compute the gradients of its inputs."""
 
@@ -101,6 +102,7 @@ cdef class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+@cython.binding(False)
 cdef class AccumulateGrad(Node):
     """The end of a path: adds what arrives to a leaf's `grad`. The addition is the engine's."""
 
@@ -108,10 +110,16 @@ cdef class AccumulateGrad(Node):
     def variable(self):
         """The leaf; a new Tensor on the same memory where the leaf is gone."""
         leaf = self.owner() if self.owner is not None else None
-        return leaf if leaf is not None else self.revive()
+        return leaf if leaf is not None else _reviver(self)
 
-    def revive(self):
-        raise RuntimeError("the leaf of this node no longer exists")
+
+cdef object _reviver = None
+
+
+def set_reviver(function):
+    """Called once by core/record.pyx: function(node) gives a leaf that is gone back as a new Tensor."""
+    global _reviver
+    _reviver = function
 
 
 cdef long _hook_id = 0

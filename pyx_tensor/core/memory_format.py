@@ -1,4 +1,4 @@
-"""The orders in which elements can lie."""
+"""The orders in which elements can lie, and the layouts of tensors."""
 
 
 class memory_format:
@@ -18,3 +18,19 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+
+class layout:
+    """How a tensor keeps its elements: `strided`, an array with strides."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return self.name
+
+
+strided = layout("strided")

@@ -35,7 +35,11 @@ cdef class Op(Slot):
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only
     cdef bint writes_same             # the result has the compute dtype
-    cdef bint plain_positional         # positional arguments are the parameters, one to one
+    cdef Py_ssize_t n_positional, required   # parameters by position; those up to the last without a default
+    cdef int sizes_at                 # the parameter that takes any number of ints, -1: none
+    cdef list defaults
+    cdef dict where                   # parameter name -> position
+    cdef object missing               # stands for 'no default'
     cdef int kinds[MAX_PARAMS]
     cdef list table                   # per backend: entry or None
     cdef list takes_out               # per backend: does the entry take `out`
@@ -46,9 +50,11 @@ cdef class Op(Slot):
     cdef object reduce(self, TensorBase t, object dim, object keepdim)
     cdef object operate(self, list args)
     cdef object explained(self, object error, list args)
+    cdef object invoke(self, tuple args, dict kwargs)
+    cdef list bind(self, tuple args, dict kwargs)
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
+    cdef list with_tensors(self, list args, Device device)
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
     cdef bint takes_number(self, int i) noexcept
@@ -56,12 +62,8 @@ cdef class Op(Slot):
     cdef Device join(self, Device device, TensorBase t, bint* moved)
     cdef object one_dim(self, object dim, int ndim)
     cdef object run_inplace(self, list args, bint operator)
-    cdef bint fits(self, list args, TensorBase target) except -1
-    cdef int check_result(self, TensorBase target, TensorBase result) except -1
     cdef object run_out(self, list args, object out)
-    cdef int direct_or_copied(self, list args, TensorBase out) except -1
     cdef object run_default(self, list args)
-    cdef object run_into(self, list args, TensorBase target, bint inplace)
     cdef object finish(self, object raw, Device device, list args, bint record)
     cdef DType compute_dtype(self, list args)
     cdef DType check_same(self, list args)
@@ -70,4 +72,5 @@ cdef class Op(Slot):
     cdef int normalise(self, list args) except -1
     cdef list kernel_args(self, list args, DType compute, Device device)
 
+cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
 cdef object intercepted(Op op, list args)

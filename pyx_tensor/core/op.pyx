@@ -14,17 +14,19 @@ from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
-from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
-                        is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
+from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
+                        shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, check_writable, connect_written, mark_derived, save
-from .tensor cimport TensorBase, Version, wrap_array
+from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
+from .tensor cimport TensorBase, new_tensor, wrap_array
 from . import mode as _mode
+from .protocol import OutOfMemoryError
 from .record import namespace
 
 cnp.import_array()
 
 cdef object B = namespace
+REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
 cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
 
 
@@ -61,7 +63,12 @@ cdef class Op(Slot):
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
-        self.plain_positional = signature.n_positional == self.n_params and signature.sizes_at < 0
+        self.n_positional = signature.n_positional
+        self.sizes_at = signature.sizes_at
+        self.defaults = signature.defaults
+        self.missing = signature.REQUIRED
+        self.where = {name: at for at, name in enumerate(signature.params)}
+        self.required = max([at + 1 for at, default in enumerate(signature.defaults) if default is signature.REQUIRED], default=0)
         for i in range(self.n_params):
             self.kinds[i] = signature.kinds[i]
         if vjp:
@@ -112,13 +119,14 @@ cdef class Op(Slot):
             if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
                 if entry is not None:
-                    try:
-                        if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                            return wrap_array(entry(t.array), t.device)
-                        if self.gradient is not None and self.n_aux == 0:
-                            return self.recorded(wrap_array(entry(t.array), t.device), [a])
-                    except TypeError:      # a dtype that the kernel lacks
-                        pass
+                    if mode & NO_GRAD or not t.needs_grad() or self.nograd:
+                        raw = guarded1(self, entry, t)
+                        if raw is not None:
+                            return wrap_array(raw, t.device)
+                    elif self.gradient is not None and self.n_aux == 0:
+                        raw = guarded1(self, entry, t)
+                        if raw is not None:
+                            return self.recorded(wrap_array(raw, t.device), [a])
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -139,35 +147,10 @@ cdef class Op(Slot):
                 entry = self.entry(t.device)
                 if entry is not None:
                     if mode & NO_GRAD or self.nograd or not t.needs_grad():
-                        return wrap_array(entry(t.array, as_array(b, t.dtype, t.device)), t.device)
+                        return wrap_array(guarded_scalar(self, entry, t, b), t.device)
                     if self.gradient is not None:
-                        return self.recorded(wrap_array(entry(t.array, as_array(b, t.dtype, t.device)), t.device), [a, b])
+                        return self.recorded(wrap_array(guarded_scalar(self, entry, t, b), t.device), [a, b])
         return self.operate([a, b])
-
-    cdef object call2_(self, object a, object b):
-        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b):
-            return a
-        return self.run_inplace([a, b], True)
-
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
-        """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
-        cdef unsigned int mode = get_mode()
-        cdef Version version
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.view is not None
-                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
-            return False
-        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
-            return False
-        entry = self.entry(t.device)
-        if entry is None or not self.takes_out[t.device.slot]:
-            return False
-        try:
-            entry(t.array, u.array, t.array)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
-            raise self.explained(error, [t, u]) from None
-        version = t.version_()
-        version.value += 1
-        return True
 
     cdef object reduce(self, TensorBase t, object dim, object keepdim):
         """A reduction of a plain tensor with the usual arguments."""
@@ -179,7 +162,7 @@ cdef class Op(Slot):
         dims = all_dims(dim, t.ndim_())
         try:
             result = wrap_array(entry(t.array, dims, keepdim), t.device)
-        except (ValueError, TypeError) as error:
+        except REFUSALS as error:
             raise self.explained(error, [t]) from None
         if get_mode() & NO_GRAD or self.nograd or not t.needs_grad():
             return result
@@ -193,7 +176,7 @@ cdef class Op(Slot):
     cdef object guarded(self, object entry, TensorBase t, TensorBase u):
         try:
             return entry(t.array, u.array)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             raise self.explained(error, [t, u]) from None
 
     cdef object recorded(self, TensorBase result, list args):
@@ -212,31 +195,49 @@ cdef class Op(Slot):
         """PyTorch's error for what an entry refused."""
         if isinstance(error, ZeroDivisionError):
             return RuntimeError("ZeroDivisionError")
-        message = self.explain(*args) if self.explain is not None else shapes_message(self.name, args)
+        if isinstance(error, MemoryError):
+            return OutOfMemoryError(f"{self.name}: {error}")
+        message = self.explain(*args) if self.explain is not None else None
+        if message is None:
+            message = shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
-        if isinstance(error, TypeError):
+        if isinstance(error, TypeError) and ("implemented" in str(error) or "support" in str(error)):      # of a dtype
             for arg in args:
                 if isinstance(arg, TensorBase):
                     return NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title((<TensorBase>arg).dtype)}': {error}")
+        if isinstance(error, TypeError):
+            return TypeError(f"{self.name}(): {error}")
         return RuntimeError(f"{self.name}: {error}") if type(error) is ValueError else error
 
     # -- the general path
     def __call__(self, *args, **kwargs):
         """Call with PyTorch's arguments; `out=` gives the tensor(s) to write to."""
-        if not kwargs and len(args) == self.n_params and self.plain_positional:
-            return self.run(list(args))
+        return self.invoke(args, kwargs)
+
+    cdef object invoke(self, tuple args, dict kwargs):
         out = kwargs.pop("out", None) if kwargs else None
-        bound = self.signature.bind(args, kwargs)
+        bound = self.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)
 
-    def in_place(self, *args, **kwargs):
-        """The form that writes its result to its first argument."""
-        alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
-        bound = self.signature.bind(args, kwargs)
-        if alpha is not None:
-            bound[1] = scaled(bound[0], bound[1], alpha)
-        return self.run_inplace(bound, False)
+    cdef list bind(self, tuple args, dict kwargs):
+        """The arguments in the order of the parameters. What isn't plain (aliases, sizes, errors) is left to the signature."""
+        cdef Py_ssize_t n = len(args), i
+        cdef list bound
+        if self.sizes_at >= 0 or n > self.n_positional:
+            return self.signature.bind(args, kwargs)
+        bound = list(args)
+        for i in range(n, self.n_params):
+            bound.append(self.defaults[i])
+        for key, value in kwargs.items():
+            at = self.where.get(key)
+            if at is None or <Py_ssize_t>at < n:
+                return self.signature.bind(args, kwargs)
+            bound[<Py_ssize_t>at] = value
+        for i in range(n, self.required):
+            if bound[i] is self.missing:
+                return self.signature.bind(args, kwargs)      # raises
+        return bound
 
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
@@ -261,7 +262,7 @@ cdef class Op(Slot):
         compute = self.compute_dtype(args)
         try:
             raw = entry(*self.kernel_args(args, compute, device))
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
                 return self.finish_default(args, device, record)
             raise self.explained(error, args) from None
@@ -272,7 +273,8 @@ cdef class Op(Slot):
         cdef DType dtype = None
         cdef Device device = None
         cdef TensorBase t
-        cdef bint needed = False
+        cdef bint needed = False, recording = not get_mode() & NO_GRAD and not self.nograd
+        cdef object entry = None
         cdef list arrays = []
         cdef int i
         for i in range(self.n_params):
@@ -283,24 +285,26 @@ cdef class Op(Slot):
             if not is_plain(value):
                 return None
             t = <TensorBase>value
-            if device is not None and t.device is not device:
+            if device is None:
+                device = t.device
+                entry = self.entry(device)
+                if entry is None:
+                    return None
+            elif t.device is not device:
                 return None
-            device = t.device
             if self.kinds[i] == TENSOR:
                 if dtype is not None and t.dtype is not dtype:
                     return None
                 dtype = t.dtype
-            needed = needed or t.needs_grad()
+            needed = needed or (recording and t.needs_grad())
             arrays.append(t.array)
         if dtype is None or (FLOAT <= self.promote < SAME and dtype.category < FLOATING):
             return None
-        entry = self.entry(device)
-        needed = needed and not get_mode() & NO_GRAD and not self.nograd
-        if entry is None or (needed and self.gradient is None):
+        if needed and self.gradient is None:
             return None
         try:
             raw = entry(*arrays)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             if isinstance(error, TypeError) and not self.primitive:
                 return None
             raise self.explained(error, args) from None
@@ -308,19 +312,38 @@ cdef class Op(Slot):
 
     cdef object run_default(self, list args):
         cdef Py_ssize_t n = self.signature.n_positional
-        if n == self.n_params:
-            return self.definition(B, *args)
-        return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        try:
+            if n == self.n_params:
+                return self.definition(B, *args)
+            return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+        except AttributeError as error:
+            raise why_not_tensors(self, args, error)
+
+    cdef list with_tensors(self, list args, Device device):
+        """The arguments with numbers that take part in promotion as 0-dim tensors, as a body expects its operands."""
+        cdef DType compute = None
+        cdef list operands = args
+        cdef int i
+        if self.promote == NONE or self.promote == SAME:
+            return args
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and args[i] is not None and not isinstance(args[i], TensorBase):
+                if compute is None:
+                    compute = self.compute_dtype(args)
+                    operands = list(args)
+                operands[i] = new_tensor(as_array(args[i], compute, device), compute, device)
+        return operands
 
     cdef object finish_default(self, list args, Device device, bint record):
         """The definition's body over tensors. Where a vjp is given, the body itself isn't recorded."""
         cdef unsigned int before
+        cdef list operands = self.with_tensors(args, device)
         if self.gradient is None:
-            result = self.run_default(args)
+            result = self.run_default(operands)
             return self.returns(result) if self.returns is not None and type(result) is tuple else result
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
-            result = self.run_default(args)
+            result = self.run_default(operands)
         finally:
             _mode.swap_bits(NO_GRAD, before)
         return self.finish(result, device, args, record)
@@ -363,6 +386,12 @@ cdef class Op(Slot):
         result = self.run(moved)
         return result.to(device) if isinstance(result, TensorBase) else type(result)([r.to(device) for r in result])
 
+    cdef object run_inplace(self, list args, bint operator):
+        raise TypeError(f"{self.name}() can't be done in place")
+
+    cdef object run_out(self, list args, object out):
+        raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
+
     # -- steps
     cdef Device common_device(self, list args):
         """The device of all tensor operands; 0-dim CPU tensors go with any. Arrays and lists of tensors are looked into."""
@@ -378,7 +407,9 @@ cdef class Op(Slot):
                     device = self.join(device, <TensorBase>value, &moved)
                 elif isinstance(value, cnp.ndarray):
                     args[i] = T.wrap_array(value, default_device())
-                elif value is not None and not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
+                elif value is None and i > 0:
+                    continue              # an optional operand
+                elif not (kind == TENSOR and is_scalar(value) and self.takes_number(i)):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be Tensor, not {type(value).__name__}")
             elif kind == TENSORS or kind == RAWS:
                 value = args[i]
@@ -388,7 +419,7 @@ cdef class Op(Slot):
                 for item in value:
                     if isinstance(item, TensorBase):
                         device = self.join(device, <TensorBase>item, &moved)
-                    elif item is not None:
+                    elif item is not None or kind == TENSORS:
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "
                                         f"{type(item).__name__}")
         if device is None:
@@ -518,174 +549,28 @@ cdef class Op(Slot):
                 out.append(value)
         return out
 
-    # -- writing forms
-    cdef object run_inplace(self, list args, bint operator):
-        """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
-        cdef TensorBase target
-        cdef unsigned int mode = get_mode()
-        cdef bint record
-        cdef OpNode node = None
-        cdef Version version
-        if not isinstance(args[0], TensorBase):
-            raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
-        if operator:
-            for item in args:
-                if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
-                    return NotImplemented
-        target = <TensorBase>args[0]
-        record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
-        if record:
-            if target.inference:
-                raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
-            record = any_needs_grad(args)
-            check_writable(target, record)
-        check_no_overlap(target)
-        if record and self.gradient is None:
-            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
-            result = self.run(apart(args, target))
-            self.check_result(target, result)
-            return target.copy_(result)
-        self.common_device(args)
-        if record:
-            bound = list(args)
-            self.normalise(bound)
-            node = self.gradient.prepare(bound, target)
-        self.run_into(list(args), target, True)
-        version = target.version_()
-        version.value += 1
-        if record:
-            if self.gradient.saves_output:
-                node.output = saved_result(target)
-            connect_written(target, node)
-        if mode & TRACK_DERIVED:
-            mark_derived(target, args, record)
-        return target
-
-    cdef object run_into(self, list args, TensorBase target, bint inplace):
-        """Compute under no-grad and write to target's memory; directly where the entry takes `out`."""
-        cdef Device device = target.device
-        cdef DType compute
-        cdef unsigned int before
-        cdef TensorBase result
-        self.common_device(args)
-        self.normalise(args)
-        entry = self.entry(device)
-        if entry is not None and self.takes_out[device.slot] and self.result == "same" and device._backend.mutable:
-            compute = self.compute_dtype(args)
-            if (compute is None or compute is target.dtype) and self.fits(args, target):
-                try:
-                    entry(*self.kernel_args(args, compute, device), out=target.array)
-                except (ValueError, TypeError, ZeroDivisionError) as error:
-                    raise self.explained(error, args) from None
-                return target
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
-        try:
-            raw = self.run(args)
-        finally:
-            _mode.swap_bits(NO_GRAD, before)
-        result = <TensorBase>raw
-        self.check_result(target, result)
-        write_array(target, result)
-        return target
-
-    cdef bint fits(self, list args, TensorBase target) except -1:
-        """The result has exactly the target's shape and dtype, and no operand lies crosswise over it."""
-        cdef tuple shape = target.shape_()
-        cdef int i
-        cdef bint full = False
-        for i in range(self.n_params):
-            if self.kinds[i] >= TENSORS and self.kinds[i] <= RAWS:
-                return False
-            if (self.kinds[i] == TENSOR or self.kinds[i] == RAW) and isinstance(args[i], TensorBase):
-                other = (<TensorBase>args[i]).shape_()
-                full = full or other == shape
-                if not broadcasts_to(other, shape):
-                    return False
-                if not same_memory(<TensorBase>args[i], target) and may_overlap(<TensorBase>args[i], target):
-                    return False
-        return full and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array) if type(target.array) is cnp.ndarray else full
-
-    cdef int check_result(self, TensorBase target, TensorBase result) except -1:
-        if result.dtype.category > target.dtype.category:
-            raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(target.dtype)}")
-        if result.shape_() != target.shape_():
-            raise RuntimeError(f"output with shape {list(target.shape_())} doesn't match the broadcast shape {list(result.shape_())}")
-        return 0
-
-    cdef object run_out(self, list args, object out):
-        """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
-        cdef unsigned int before
-        if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
-            raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                               "arguments requires grad.")
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
-        try:
-            if get_mode() & TRACK_DERIVED:
-                mark_derived(out, args, False)
-            if isinstance(out, TensorBase):
-                check_no_overlap(<TensorBase>out)
-                self.direct_or_copied(args, <TensorBase>out)
-                return out
-            results = self.run(args)
-            if not isinstance(results, tuple) or len(results) != len(out):
-                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not tuple of {len(out)}")
-            for t, r in zip(out, results):
-                write_out(self, t, r)
-            return self.returns(out) if self.returns is not None else tuple(out)
-        finally:
-            _mode.swap_bits(NO_GRAD, before)
-
-    cdef int direct_or_copied(self, list args, TensorBase out) except -1:
-        cdef Version version
-        cdef DType compute
-        self.common_device(args)
-        if self.result == "same" and out.device._backend.mutable:
-            entry = self.entry(out.device)
-            if entry is not None and self.takes_out[out.device.slot]:
-                bound = list(args)
-                self.normalise(bound)
-                compute = self.compute_dtype(bound)
-                if compute is out.dtype and self.fits(bound, out):
-                    entry(*self.kernel_args(bound, compute, out.device), out=out.array)
-                    version = out.version_()
-                    version.value += 1
-                    return 0
-        result = self.run(args)
-        if isinstance(result, tuple):
-            raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
-        return write_out(self, out, result)
+cdef object why_not_tensors(Op op, list args, object error):
+    """What to raise where a body stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    cdef int i
+    for i in range(op.n_params):
+        if ((op.kinds[i] == TENSOR or op.kinds[i] == RAW) and not isinstance(args[i], (TensorBase, cnp.ndarray))
+                and not (args[i] is None and op.signature.defaults[i] is None)):
+            return TypeError(f"{op.name}(): argument '{op.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
+    return error
 
 
-cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
-    if result.dtype.category > out.dtype.category:
-        raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(out.dtype)}")
-    if result.device is not out.device:
-        raise RuntimeError(different_devices(result.device, out.device))
-    if result.shape_() != out.shape_():
-        if out.numel():
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape_())}, which does not "
-                          f"match the required output shape {list(result.shape_())}. This behavior is deprecated, and in a future "
-                          "PyTorch release outputs will not be resized unless they have zero elements.", stacklevel=3)
-        out.resize_(result.shape_())
-    write_array(out, result)
-    out._bump_version()
-    return 0
-
-
-cdef list apart(list args, TensorBase target):
-    """The arguments, with copies of those that stand on target's memory."""
-    return [B.clone(a) if isinstance(a, TensorBase) and (a is target or ((<TensorBase>a).storage is not None
-            and (<TensorBase>a).storage is target.storage)) else a for a in args]
-
-
-cdef object saved_result(TensorBase written):
-    """The value just written, as output 0 of the node that wrote it."""
-    cdef bint requires = written.requires
-    cdef int nr = written.nr
-    written.requires = True
-    written.nr = 0
+cdef object guarded1(Op op, object entry, TensorBase t):
+    """The entry's array; None where it lacks a kernel for the dtype and the default may do."""
     try:
-        return save(written, True)
-    finally:
-        written.requires = requires
-        written.nr = nr
+        return entry(t.array)
+    except REFUSALS as error:
+        if isinstance(error, TypeError) and not op.primitive:
+            return None
+        raise op.explained(error, [t]) from None
+
+
+cdef object guarded_scalar(Op op, object entry, TensorBase t, object number):
+    try:
+        return entry(t.array, as_array(number, t.dtype, t.device))
+    except REFUSALS as error:
+        raise op.explained(error, [t]) from None

@@ -7,7 +7,7 @@ from .device cimport Device
 from .dtype cimport FLOATING, INTEGRAL, DType
 from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
-from .record cimport check_writable
+from .history cimport check_writable
 from .tensor cimport TensorBase, is_dense
 from .record import namespace, type_name
 
@@ -34,6 +34,8 @@ cdef bint is_plain(object x) noexcept:
 cdef bint all_plain(list args):
     """No operand is of a subclass that might want to take over."""
     for item in args:
+        if type(item) is float or type(item) is int or type(item) is bool or item is None:
+            continue                        # looking for an attribute that isn't there is slow
         if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
             return False
         if type(item) is list or type(item) is tuple:
@@ -69,6 +71,37 @@ cdef object wrapped_scalar(object value, DType dtype):
         except OverflowError:
             value = float("inf") if value > 0 else float("-inf")
     return value
+
+
+cdef dict _largest = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}
+
+
+def integer_range(DType dtype not None):
+    """The numbers that an integer tensor takes: unsigned ones take negative numbers too, which wrap."""
+    bits = 8 * dtype.itemsize - dtype.is_signed
+    high = (ONE << bits) - 1
+    return (-high - 1 if dtype.is_signed else -high), high
+
+
+cdef bint _overflows(object value, DType dtype):
+    if isinstance(value, (complex, np.complexfloating)):
+        if dtype.category <= FLOATING:
+            return value.imag != 0 or _overflows(value.real, dtype)
+        return _overflows(value.real, dtype) or _overflows(value.imag, dtype)
+    if dtype.category == INTEGRAL:
+        if value != value or value in (float("inf"), float("-inf")):
+            return True
+        low, high = integer_range(dtype)
+        return not low <= int(value) <= high
+    return dtype.name in _largest and value == value and _largest[dtype.name] < abs(value) != float("inf")
+
+
+def check_scalar(str name, str argument, value, DType dtype not None):
+    """RuntimeError where a number doesn't fit a dtype, as where it is written to every element; TypeError for what isn't a number."""
+    if not is_scalar(value) or isinstance(value, np.generic) and value.dtype.kind not in "biufcV":
+        raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+    if _overflows(value, dtype):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {argument}={value!r} of {name}()")
 
 
 cdef object as_array(object value, DType dtype, Device device):

@@ -4,9 +4,11 @@ A backend knows arrays, never tensors. It declares what it can do, supplies the 
 for any operation of the table, named like the operation. Methods get arrays first, then plain arguments; arrays come
 with one compute dtype, dims normalised (see docs/architecture.md). Of promotion, autograd and Tensors it is told nothing.
 """
-
-
 from .derived import DerivedEntries
+
+
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """Memory doesn't suffice for a result; a RuntimeError as PyTorch's, and Python's MemoryError."""
 
 
 class Backend(DerivedEntries):

@@ -69,6 +69,4 @@ cdef class OpNode(Node):
 cdef Edge edge_of(TensorBase t)
 cdef SavedValue save(TensorBase t, bint is_output)
 cdef bint any_needs_grad(list args) except -1
-cdef int connect_written(TensorBase t, Node node) except -1
-cdef int check_writable(TensorBase t, bint recorded) except -1
 cdef int mark_derived(object results, list args, bint recorded) except -1

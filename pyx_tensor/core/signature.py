@@ -21,15 +21,16 @@ class Signature:
 
     REQUIRED = object()
 
-    def __init__(self, function):
+    def __init__(self, function, name=None, kinds=None):
+        """`name` and `kinds` ({parameter: kind}) stand for those that the function itself tells."""
         code = function.__code__
         if code.co_varnames[:1] != ("B",):
             raise TypeError(f"{function.__name__}: the first parameter of a definition is B")
         self.function = function
-        self.name = function.__name__
+        self.name = name or function.__name__
         self.n_positional = code.co_argcount - 1
         self.params = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
-        kinds = function.__annotations__
+        kinds = function.__annotations__ if kinds is None else kinds
         self.kinds = tuple(kinds.get(p, PLAIN) for p in self.params)
         given = dict(zip(reversed(self.params[:self.n_positional]), reversed(function.__defaults__ or ())))
         given.update(function.__kwdefaults__ or {})

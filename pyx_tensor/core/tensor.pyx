@@ -7,6 +7,7 @@ fields, the operators and what must be quick.
 cimport cython
 cimport numpy as cnp
 import numpy as np
+from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
@@ -58,7 +59,11 @@ cdef extern from *:
         PyArray_Descr* descr = PyArray_DESCR(like);
         Py_INCREF(descr);
         PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
-        if (view == NULL) return NULL;
+        if (view == NULL) {
+            if (PyErr_ExceptionMatches(PyExc_ValueError))
+                PyErr_SetString(PyExc_RuntimeError, "the number of elements or bytes of a tensor of these sizes overflows 64 bits");
+            return NULL;
+        }
         Py_INCREF(owner);
         if (PyArray_SetBaseObject((PyArrayObject*)view, owner) < 0) { Py_DECREF(view); return NULL; }
         return view;
@@ -67,7 +72,11 @@ cdef extern from *:
     object pyx_ndarray_over(cnp.ndarray like, int ndim, Py_ssize_t* shape, Py_ssize_t* strides, void* data, int flags,
                             object owner)
 
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
+
 cdef tuple _no_arguments = ()
+cdef object _new_tuple = tuple.__new__      # Size without its check of the items
 tensor_class = None
 parameter_class = None
 
@@ -87,6 +96,7 @@ cdef class Version:
 
 
 # --- storage ------------------------------------------------------------------------------------------------------
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Storage:
     """The memory that a tensor and all its aliases share."""
 
@@ -197,6 +207,10 @@ cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1:
     for i in range(g.ndim):
         if g.shape[i] == 0:
             return 0
+    for i in range(g.ndim):
+        if g.strides[i] and g.shape[i] - 1 > (PY_SSIZE_T_MAX - 1 - last) // g.strides[i]:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(geometry.shape_tuple(g))} and "
+                               f"strides={[g.strides[j] for j in range(g.ndim)]}")
         last += (g.shape[i] - 1) * g.strides[i]
     if last >= available:
         raise RuntimeError(
@@ -262,6 +276,7 @@ cdef bint has_node(TensorBase t) except -1:
     return t.node is not None and not isinstance(t.node, AccumulateGrad)
 
 
+@cython.trashcan(True)
 @cython.freelist(64)
 cdef class ViewRecord:
     """How to make a view again from its base: the last step, and a link to the steps before."""
@@ -295,6 +310,7 @@ def fill_operators(dict ops, getitem, setitem):
     _getitem, _setitem = getitem, setitem
 
 
+@cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class TensorBase:
     """The fields and operators of a tensor."""
 
@@ -329,7 +345,7 @@ cdef class TensorBase:
 
     @property
     def shape(self):
-        return Size(self.shape_())
+        return _new_tuple(Size, self.shape_())
 
     @property
     def ndim(self):
@@ -343,7 +359,7 @@ cdef class TensorBase:
         """The shape, or the size of one dim."""
         cdef tuple shape = self.shape_()
         if dim is None:
-            return Size(shape)
+            return _new_tuple(Size, shape)
         if not shape:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return shape[geometry.wrap_dim(dim, len(shape))]
@@ -604,6 +620,14 @@ cdef class TensorBase:
         return detached(self)
 
     # -- copies outside of the graph
+    def _new_like(self, fill):
+        """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
+        backend = self.device._backend
+        dtype = backend.dtypes[self.dtype.name]
+        where = () if self.device.index is None else (self.device.index,)
+        array = backend.empty(self.shape_(), dtype, *where) if fill is None else backend.full(self.shape_(), fill, dtype, *where)
+        return new_tensor(array, self.dtype, self.device)
+
     def _copied(self, bint preserve):
         """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
         if preserve and type(self.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
@@ -684,6 +708,15 @@ cdef class TensorBase:
 
     def __setitem__(self, index, value):
         _setitem(self, index, value)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        """The memory of a cpu tensor as a Python buffer. A tensor in the graph refuses: a buffer would drop it silently."""
+        if self.needs_grad():
+            raise BufferError("Can't give the buffer of a Tensor that requires grad. Use tensor.detach() instead.")
+        if type(self.array) is not cnp.ndarray or self.device.type != "cpu":
+            raise BufferError(f"a tensor on {self.device} has no buffer. Use Tensor.cpu() to copy it to host memory first.")
+        self.storage_()                   # the memory is shared from now on
+        PyObject_GetBuffer(self.array, buffer, flags)
 
     def __len__(self):
         cdef tuple shape = self.shape_()

@@ -4,8 +4,11 @@ import math
 import ml_dtypes
 import numpy as np
 
+from .dtype import get_default_dtype
+
 __all__ = ["finfo", "iinfo"]
 
+_DEFAULT = object()      # stands for the default dtype of the moment
 _PYTHON_TYPES = {float: "float64", complex: "complex128", int: "int64", bool: "bool"}
 _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
@@ -44,7 +47,7 @@ class finfo(_TypeInfo):
     """The limits of a floating-point dtype; of a complex dtype, those of its real part.
 
     Args:
-        type: a dtype, its name, or Python's ``float`` or ``complex``.
+        type: a dtype, its name, or Python's ``float`` or ``complex``; the default dtype by default.
 
     Attributes:
         bits: size of a value.
@@ -58,8 +61,8 @@ class finfo(_TypeInfo):
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
-    def __init__(self, type):
-        name = _dtype_name("finfo", type)
+    def __init__(self, type=_DEFAULT):
+        name = _dtype_name("finfo", get_default_dtype() if type is _DEFAULT else type)
         try:
             limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
         except (TypeError, ValueError):

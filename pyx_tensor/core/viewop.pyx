@@ -37,6 +37,8 @@ cdef class ViewOp(Op):
         cdef unsigned int mode = get_mode()
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
         if self.view_kind == RETYPE:
+            if not isinstance(args[0], DType):
+                raise TypeError(f"{self.name}(): argument 'dtype' must be torch.dtype, not {type(args[0]).__name__}")
             result = make_retyped_view(t, args[0])
             needed = needed and result.dtype.category >= FLOATING and result.dtype.category != t.dtype.category
         else:

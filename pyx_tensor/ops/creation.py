@@ -3,22 +3,21 @@ import numpy as np
 
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
-from ..core.device import get_default_device, make_device
+from ..core.device import get_default_device, make_device, resolved_device
 from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import result_dtype
 from ..core.frontend import Tensor
 from ..core.memory_format import preserve_format
 from ..core.record import namespace as B
+from ..core.operands import check_scalar, integer_range
 from ..core.tensor import TensorBase, wrap
 
 
 def _device(device):
     if device is None:
         return get_default_device()
-    device = make_device(device)
-    device.backend        # raises where there is none
-    return device
+    return resolved_device(device)        # raises where there is none
 
 
 def _sizes(name, sizes, keyword):
@@ -37,6 +36,19 @@ def _sizes(name, sizes, keyword):
             raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
         shape.append(size)
     return tuple(shape)
+
+
+def _size_keyword(name, names):
+    """The value of `size=`, the one keyword that stands for positional sizes."""
+    unknown = next((key for key in names if key != "size"), None)
+    if unknown is not None:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+    return names.get("size")
+
+
+def _check_like(name, input):
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
 def _check_dtype(name, dtype):
@@ -69,7 +81,7 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None):
 
 def _maker(name, fill, meaning):
     def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
-        return _new(name, _sizes(name, size, names.get("size")), fill, dtype, device, requires_grad, out)
+        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of the given shape{meaning}.
 
@@ -91,11 +103,13 @@ ones = _maker("ones", 1, " full of ones")
 @creates
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor of shape `size` with every element `fill_value`, whose type gives the dtype unless one is given."""
+    _check_dtype("full", dtype)
     if isinstance(fill_value, TensorBase):
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
     if dtype is None:
         dtype = _dtype_of_scalar(fill_value)
+    check_scalar("full", "fill_value", fill_value, dtype)
     return _new("full", _sizes("full", (size,), None), fill_value, dtype, device, requires_grad, out)
 
 
@@ -120,6 +134,9 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
 
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+        _check_like(name, input)
+        if dtype is None and device is None and not requires_grad:
+            return input._new_like(fill)
         return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."
@@ -134,12 +151,14 @@ ones_like = _like_maker("ones_like", 1, ", full of ones")
 @creates
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
     """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
+    _check_like("full_like", input)
+    check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
     return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
 
 
 def _new_method(name, fill):
     def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
-        return _new(name, _sizes(name, size, names.get("size")), fill, dtype or self.dtype, device or self.device, requires_grad)
+        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = "A new tensor of the given shape, with this one's dtype and device unless others are given."
     methods[name] = make
@@ -151,6 +170,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
+    check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
     return _new("new_full", _sizes("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
 
 
@@ -163,6 +183,22 @@ methods.update(new_full=new_full, new_tensor=new_tensor)
 
 
 # --- ranges -------------------------------------------------------------------------------------------------------
+def _check_range_bounds(name, **bounds):
+    for argument, value in bounds.items():
+        whole = isinstance(value, (int, np.integer))
+        if not whole and not isinstance(value, (float, np.floating)):
+            raise TypeError(f"{name}(): argument '{argument}' must be a real Number, not {type(value).__name__}")
+        if not -2**63 <= value < 2**63:        # NaN and infinities fail too
+            raise RuntimeError(f"{name}(): unsupported range, {argument}={value}")
+    start, end, step = bounds.values()
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if (end - start) / step >= 2**60:
+        raise RuntimeError(f"{name}(): invalid size, {(end - start) / step:.3g} elements from {start} to {end} by {step}")
+
+
 def _range_dtype(dtype, *values):
     if dtype is not None:
         return dtype
@@ -190,10 +226,7 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
@@ -206,10 +239,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
     """Early PyTorch's range, which includes `end`; `arange` is its modern form."""
     if end is None:
         start, end = 0, start
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    _check_range_bounds("range", start=start, end=end, step=step)
     count = int((end - start) / step) + 1
     return _from_host(start + np.arange(count, dtype=np.float64) * step, dtype or get_default_dtype(), device, requires_grad, out)
 
@@ -341,6 +371,18 @@ def _cast_host(array, dtype):
         return array.astype(dtype.numpy)
 
 
+def _check_range(array, dtype):
+    """Refuse Python numbers that the dtype can't hold; values of an ndarray wrap instead."""
+    if array.dtype.kind == "c" and not dtype.is_complex:
+        raise TypeError(f"tensor(): elements of argument 'data' must be real numbers for dtype {dtype}, not complex")
+    if dtype.is_floating_point or dtype.is_complex or dtype.itemsize == 1 and array.dtype.kind == "b" or not array.size or dtype.name == "bool":
+        return
+    low, high = integer_range(dtype)
+    if not (array.min() >= low and array.max() < high + 1):       # NaN fails both
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: elements of argument 'data' from "
+                           f"{array.min()} to {array.max()}")
+
+
 @creates
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor with a copy of the data.
@@ -362,6 +404,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
     array, found = _array_of(data, dtype)
+    if dtype is not None and not isinstance(data, np.ndarray):
+        _check_range(array, dtype)
     result = wrap(np.ascontiguousarray(_cast_host(array, dtype or found)).reshape(array.shape), make_device("cpu"))
     if device is None:
         device = get_default_device()

@@ -1,7 +1,11 @@
 """`x[index]` and `x[index] = value` in all forms that NumPy and PyTorch share."""
+import warnings
+
 import numpy as np
 
 from ..core.definitions import functions, methods, op, operations, primitive
+from ..core.mode import is_grad_enabled
+from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, Raws, T
 from ..core.tensor import TensorBase
@@ -59,6 +63,11 @@ def _read(index, device):
     return tuple(items)
 
 
+def _deprecate_bytes(mask):
+    if mask.dtype.name == "uint8":
+        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+
+
 def _split(x, items):
     """Apply the basic entries as one view; return it and the index tensors by dim of that view (None: whole dim)."""
     basic, tensors = [], []
@@ -77,6 +86,7 @@ def _split(x, items):
             if not isinstance(item, int):
                 tensors.append(None)
         elif item.dtype.name in ("bool", "uint8"):
+            _deprecate_bytes(item)
             if item.ndim == 0:
                 basic.append(None)        # a mask of one element: a new dim of size 1, taken or not
                 tensors.append(B.nonzero(B.unsqueeze(item, 0))[:, 0])
@@ -135,7 +145,19 @@ def setitem(x, index, value):
     view, tensors = _split(x, items)
     if value.dtype is not x.dtype:
         value = value.to(x.dtype)
-    B._index_put_(view, tensors, value)
+    recorded = is_grad_enabled() and (view.requires_grad or value.requires_grad)
+    if not recorded and view.device.backend.mutable and operations["_index_put_into"].has_entry(view.device):
+        _write_at(view, tensors, value)
+    else:
+        B._index_put_(view, tensors, value)
+
+
+def _write_at(view, tensors, value):
+    """An assignment that nothing records: only the elements named are touched."""
+    if value._storage is view._storage:
+        value = value.clone()
+    prepare_write(view)
+    B._index_put_into(view, tensors, value, False)
 
 
 def _without_leading_ones(value, ndim):
@@ -184,6 +206,8 @@ def _without_masks(x, indices):
     items = []
     for index in indices:
         is_mask = index is not None and index.dtype.name in ("bool", "uint8")
+        if is_mask:
+            _deprecate_bytes(index)
         items += [(index, d) for d in range(index.ndim)] if is_mask else [index]
     if len(items) > x.ndim:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(items)})")

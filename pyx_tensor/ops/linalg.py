@@ -112,7 +112,7 @@ def vdot(B, input: T, other: T):
     return B.dot(B.conj(input), other)
 
 
-@op(promote="common")
+@op(promote="common", numbers="none")
 def inner(B, input: T, other: T):
     """Sums of products over the last dim of both."""
     if input.ndim == 0 or other.ndim == 0:
@@ -122,7 +122,7 @@ def inner(B, input: T, other: T):
     return B.tensordot(input, other, ((-1,), (-1,)))
 
 
-@op(public=("outer", "ger"), promote="common")
+@op(public=("outer", "ger"), promote="common", numbers="none")
 def outer(B, input: T, vec2: T):
     """The products of all pairs of elements of two vectors."""
     if input.ndim != 1 or vec2.ndim != 1:

@@ -19,11 +19,17 @@ def _each(B, g, input, reduction):
 
 
 @op(**_OPTIONS, vjp=dict(
-    input=lambda B, g, input, target, reduction: B.mul(B.sub(input, target), B.mul(_each(B, g, input, reduction), 2)),
-    target=lambda B, g, input, target, reduction: B.mul(B.sub(target, input), B.mul(_each(B, g, input, reduction), 2))))
+    input=lambda B, g, input, target, reduction: B.mse_loss_backward(g, input, target, reduction),
+    target=lambda B, g, input, target, reduction: B.mse_loss_backward(g, target, input, reduction)))
 def mse_loss(B, input: T, target: T, reduction="mean"):
     """`(input - target)²`."""
     return _reduced(B, B.square(B.sub(input, target)), reduction)
+
+
+@op(**_OPTIONS, entry="mse_loss_backward")
+def mse_loss_backward(B, g: T, input: T, target: T, reduction):
+    """The gradient of mse_loss's input."""
+    return B.mul(B.sub(input, target), B.mul(_each(B, g, input, reduction), 2))
 
 
 @op(**_OPTIONS, vjp=dict(

@@ -2,7 +2,7 @@
 import math
 
 from ..core.definitions import functions, methods, op
-from ..core.operands import prepare_write
+from ..core.operands import check_scalar, prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
@@ -20,6 +20,8 @@ def copy_(self, src, non_blocking=False):
     Raises:
         RuntimeError: the shapes don't broadcast, or this tensor's memory overlaps itself.
     """
+    if isinstance(src, (int, float, complex)):
+        return fill_(self, src)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
     return B._assign_(self, B._to(src, self.dtype, self.device, False))
@@ -34,6 +36,7 @@ def _filled(B, input: T, value: Raw):
 def fill_(self, value):
     """Set every element to a number or a 0-dim tensor; return the tensor."""
     if not isinstance(value, TensorBase):
+        check_scalar("fill_", "value", value, self.dtype)
         value = B.full((), value, dtype=self.dtype, device=self.device)
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
@@ -49,6 +52,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
     """Set the elements of the main diagonal; return the tensor."""
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got shape {list(self.shape)}")
     B.diagonal(self, 0, 0, 1).fill_(fill_value)
     return self
 
@@ -90,6 +95,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         raise RuntimeError("set_: a tensor that requires grad can't be moved to other memory")
     if source is None:
         source = B.empty((0,), dtype=self.dtype, device=self.device)
+    if not isinstance(source, TensorBase) and not hasattr(source, "_as_tensor"):
+        raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
     if not isinstance(source, TensorBase):
         source = source._as_tensor(self.dtype)
     if source.dtype is not self.dtype:

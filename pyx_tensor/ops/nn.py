@@ -1,5 +1,7 @@
 """What layers and losses compute: linear maps, softmax, normalisation, look-up of rows, negative log likelihood."""
 from ..core.definitions import op
+from ..core.operands import prepare_write
+from ..core.record import namespace
 from ..core.signature import Dim, Raw, T, Type
 
 
@@ -22,11 +24,21 @@ def _explain_linear(input, weight, bias):
     return None
 
 
-@op(promote="same", method=False, hidden=True, grad_name="Addmm", explain=_explain_linear, vjp=dict(
-    input=lambda B, g, weight: B.matmul(g, B.conj(weight)) if weight.ndim == 2 else B.mul(B.unsqueeze(g, -1), B.conj(weight)),
-    weight=lambda B, g, input, weight_shape: B.matmul(B.t(_rows(B, g)), _rows(B, B.conj(input))) if len(weight_shape) == 2
-    else B.matmul(B.reshape(g, (-1,)), _rows(B, B.conj(input))),
-    bias=lambda B, g: B.sum(g, tuple(range(g.ndim - 1))) if g.ndim > 1 else g))
+def _linear_input(B, g, weight):
+    if weight.dtype.is_complex:
+        weight = B.conj(weight)
+    return B.matmul(g, weight) if weight.ndim == 2 else B.mul(B.unsqueeze(g, -1), weight)
+
+
+def _linear_parameters(B, g, input, weight_shape, needs):
+    if len(weight_shape) == 2:
+        return B.linear_backward(g, input, needs)
+    to_weight = B.matmul(B.reshape(g, (-1,)), _rows(B, B.conj(input))) if needs[0] else None
+    return to_weight, B.sum(g) if needs[1] else None
+
+
+@op(promote="same", method=False, hidden=True, grad_name="Addmm", explain=_explain_linear, vjp={
+    "input": _linear_input, ("weight", "bias"): _linear_parameters})
 def linear(B, input: T, weight: T, bias: T = None):
     """`input @ weight.T + bias` over the last dim.
 
@@ -39,6 +51,13 @@ def linear(B, input: T, weight: T, bias: T = None):
         raise RuntimeError(message)
     product = B.matmul(input, B.t(weight) if weight.ndim == 2 else weight)
     return product if bias is None else B.add(product, bias)
+
+
+@op(promote="common", method=False, hidden=True, entry="linear_backward")
+def linear_backward(B, g: T, input: T, needs):
+    """The gradients of linear's weight and bias (None where not needed)."""
+    g, input = _rows(B, g), _rows(B, B.conj(input))
+    return B.matmul(B.t(g), input) if needs[0] else None, B.sum(g, (0,)) if needs[1] else None
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -115,7 +134,7 @@ def _layer_norm(B, input: T, normalized_ndim, weight: T = None, bias: T = None, 
     return (y if bias is None else B.add(y, bias)), mean, rstd
 
 
-@op(promote=None, method=False, hidden=True, entry="_layer_norm_backward")
+@op(promote=None, method=False, hidden=True, entry="layer_norm_backward")
 def layer_norm_backward(B, g: T, input: T, mean: Raw, rstd: Raw, weight: T, normalized_ndim, needs, eps):
     """The gradients of layer_norm's input, weight and bias (None where not needed).
 
@@ -202,7 +221,7 @@ def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bia
     return y.to(dtype), mean, var
 
 
-@op(promote=None, method=False, hidden=True)
+@op(promote=None, method=False, hidden=True, entry="batch_norm_backward")
 def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, training, eps, needs):
     """The gradients of batch_norm's input, weight and bias.
 
@@ -222,6 +241,18 @@ def batch_norm_backward(B, g: T, input: T, mean: Raw, var: Raw, weight: T, train
         g = B.sub(B.sub(g, _along_channels(B, B.div(to_bias, count), input)), along)
     scale = rstd if weight is None else B.mul(rstd, weight)
     return B.mul(g, _along_channels(B, scale, input)), to_weight, to_bias
+
+
+@op(nograd=True, method=False, hidden=True, entry="update_statistics_")
+def _update_statistics(B, running: Raw, batch: Raw, momentum, factor):
+    """Move running statistics towards those of a batch, times a factor."""
+    running.mul_(1 - momentum).add_(batch.detach().to(running.dtype), alpha=momentum * factor)
+
+
+def update_statistics_(running, batch, momentum, factor=1.0):
+    """`_update_statistics`, which writes to `running`."""
+    prepare_write(running)
+    namespace._update_statistics(running, batch, momentum, factor)
 
 
 # --- look-up of rows ----------------------------------------------------------------------------------------------
@@ -318,6 +349,11 @@ def nll_loss(B, input: T, target: Raw, weight: T = None, reduction="mean", ignor
     Raises:
         IndexError: a target isn't a class.
     """
+    return _negative_log_likelihood(B, input, target, weight, reduction, ignore_index)
+
+
+def _negative_log_likelihood(B, input, target, weight, reduction, ignore_index):
+    """(loss, the sum of the samples' factors)."""
     shape = tuple(target.shape)
     rows, target, ignored = _read_classes(B, input, target, ignore_index)
     factors = _class_weights(B, rows, target, ignored, weight)
@@ -338,3 +374,23 @@ def nll_loss_backward(B, g: T, input: T, target: Raw, weight: T, reduction, igno
     each = B.neg(B.masked_fill(B.mul(factors, g), ignored, 0))
     zeros = B.zeros(tuple(rows.shape), dtype=each.dtype, device=each.device)
     return B.reshape(B.scatter(zeros, 1, target, B.unsqueeze(each, 1)), tuple(input.shape))
+
+
+@op(promote="same", method=False, hidden=True, grad_name="NllLoss", aux=("log_probs", "total_weight"), vjp=dict(
+    input=lambda B, g, input, target, weight, reduction, ignore_index, log_probs, total_weight:
+        B.cross_entropy_backward(g, input, target, weight, reduction, ignore_index, log_probs, total_weight)))
+def cross_entropy(B, input: T, target: Raw, weight: T = None, reduction="mean", ignore_index=-100):
+    """`nll_loss` of the log softmax of scores (samples, classes)."""
+    log_probs = B.log_softmax(input, 1)
+    loss, total_weight = _negative_log_likelihood(B, log_probs, target, weight, reduction, ignore_index)
+    return loss, log_probs, total_weight
+
+
+@op(promote="common", method=False, hidden=True, entry="cross_entropy_backward")
+def cross_entropy_backward(B, g: T, input: T, target: Raw, weight: T, reduction, ignore_index, log_probs: Raw, total_weight: Raw):
+    """The gradient of cross_entropy's input.
+
+    The body computes the log probabilities again, for gradients of gradients pass through them.
+    """
+    log_probs = B.log_softmax(input, 1)
+    return B.log_softmax_backward(B.nll_loss_backward(g, log_probs, target, weight, reduction, ignore_index, total_weight), log_probs, 1)

@@ -27,10 +27,10 @@ def _sgd_step(B, params: Raws, grads: Raws, bufs: Raws, lr, momentum, dampening,
 
 
 @op(**_OPTIONS, entry="adam_step_")
-def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, max_exp_avg_sqs: Raws, steps, lr, beta1,
-               beta2, eps, weight_decay, decoupled, amsgrad, maximize):
-    """One step of Adam; `steps` counts each parameter's steps, this one included; `max_exp_avg_sqs` is empty
-    without `amsgrad`."""
+def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, max_exp_avg_sqs: Raws, steps: Raws, lr,
+               beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize):
+    """One step of Adam; `steps`, 0-dim tensors, count each parameter's steps so far and are increased; `max_exp_avg_sqs` is
+    empty without `amsgrad`."""
     for place, (param, grad, mean, square) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
         grad = _direction(B, param, grad, 0 if decoupled else weight_decay, maximize)
         if decoupled and weight_decay:
@@ -40,7 +40,8 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
         if amsgrad:
             largest = max_exp_avg_sqs[place]
             square = largest.copy_(B.maximum(largest, square))
-        correction1, correction2 = 1 - beta1 ** steps[place], 1 - beta2 ** steps[place]
+        step = float(steps[place].add_(1))
+        correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         spread = B.add(B.div(B.sqrt(square), correction2**0.5), eps)
         param.addcdiv_(mean, spread, value=-lr / correction1)
 
@@ -61,7 +62,7 @@ def sgd_step_(params, grads, bufs, *, lr, momentum, dampening, weight_decay, nes
 def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, *, lr, beta1, beta2, eps, weight_decay, decoupled,
                amsgrad, maximize):
     """`_adam_step`, which writes to all of its lists but `grads`."""
-    _count_writes(params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
+    _count_writes(params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps)
     B._adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, decoupled,
                  amsgrad, maximize)
 

@@ -27,16 +27,22 @@ def add(B, input: T, other: T):
     """
 
 
-def _explain_bool(what, advice):
-    """PyTorch's message where bool tensors are refused, None where something else was wrong."""
-    def explain(*operands):
-        if all(getattr(x, "dtype", None) is not None and x.dtype.name == "bool" for x in operands):
-            return f"{what} is not supported. {advice}"
-    return explain
+def _is_bool(x):
+    return x is True or x is False or getattr(getattr(x, "dtype", None), "name", None) == "bool"
 
 
-@primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, explain=_explain_bool(
-    "Subtraction, the `-` operator, with two bool tensors", "Use the `^` or `logical_xor()` operator instead."), vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
+def _why_not_subtract(input, other):
+    if _is_bool(input) and _is_bool(other):
+        return "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+
+
+def _why_not_negate(input):
+    if _is_bool(input):
+        return ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                "`logical_not()` operator instead.")
+
+
+@primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, explain=_why_not_subtract, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
 def sub(B, input: T, other: T):
     """`input - alpha * other`, element by element; arguments as for `add`. Bool tensors are refused."""
 
@@ -259,8 +265,7 @@ def bitwise_not(B, input: T):
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
-@primitive(public=("neg", "negative"), promote="common", inplace=True, explain=_explain_bool(
-    "Negation, the `-` operator, on a bool tensor", "Use the `~` or `logical_not()` operator instead."), vjp=dict(input=lambda B, g: B.neg(g)))
+@primitive(public=("neg", "negative"), promote="common", inplace=True, explain=_why_not_negate, vjp=dict(input=lambda B, g: B.neg(g)))
 def neg(B, input: T):
     """`-input`. Bool tensors are refused."""
 

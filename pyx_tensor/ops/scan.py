@@ -137,7 +137,7 @@ def diff(B, input: T, n=1, dim: Dim = -1, prepend=None, append=None):
         return B.clone(input)
     parts = [x for x in (prepend, input, append) if x is not None]
     result = B.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(n):
+    for _ in range(min(n, result.shape[dim])):
         before, behind = _neighbours(B, result, dim)
         result = B.logical_xor(behind, before) if result.dtype.name == "bool" else B.sub(behind, before)
     return result

@@ -1,4 +1,6 @@
 """Taking elements by position or mask."""
+import numpy as np
+
 from ..core.definitions import op, primitive
 from ..core.signature import Dim, Raw, T
 from .scatter import check_range, flat_positions, from_front
@@ -179,7 +181,13 @@ def repeat_interleave(B, input: T, repeats=None, dim=None, *, output_size=None):
         input, repeats, dim = B.arange(input.shape[0], device=input.device), input, 0
     if dim is None:
         input, dim = B.reshape(input, (-1,)), 0
+    if not -max(input.ndim, 1) <= dim < max(input.ndim, 1):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
     dim = dim % max(input.ndim, 1)
     counts = _repeat_counts(repeats, input.shape[dim] if input.ndim else 1, dim)
-    places = [i for i, count in enumerate(counts) for _ in range(count)]
-    return B.index_select(B.reshape(input, (-1,)) if not input.ndim else input, dim, B.tensor(places, device=input.device).long())
+    if output_size is not None and output_size != sum(counts):
+        raise RuntimeError(f"repeat_interleave(): argument 'output_size' must be the sum of the repeats, {sum(counts)}, got {output_size}")
+    if sum(counts) >= 2**60:
+        raise RuntimeError(f"repeat_interleave(): {sum(counts)} slices are more than a tensor can hold")
+    places = B.from_numpy(np.repeat(np.arange(len(counts)), counts)).to(input.device)
+    return B.index_select(B.reshape(input, (-1,)) if not input.ndim else input, dim, places)

@@ -442,9 +442,13 @@ def roll(B, input: T, shifts, dims=None):
 @op()
 def rot90(B, input: T, k=1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of two dims, from the first towards the second."""
+    if input.ndim < 2:
+        raise RuntimeError(f"rot90(): expected a tensor of at least 2 dims, got shape {list(input.shape)}")
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     a, b = (wrapped(d, input.ndim) for d in dims)
+    if a == b:
+        raise RuntimeError(f"rot90(): expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4
     if k == 2:
         return B.flip(input, (a, b))

@@ -64,13 +64,11 @@ class Adam(Optimizer):
     def _step(self, group, params):
         amsgrad = group["amsgrad"]
         states = [self.state[parameter] or self._start(parameter, amsgrad) for parameter in params]
-        for state in states:
-            state["step"] += 1
         beta1, beta2 = group["betas"]
         adam_step_(
             params, [parameter.grad for parameter in params], [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states], [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
-            [float(state["step"]) for state in states], lr=float(group["lr"]), beta1=float(beta1), beta2=float(beta2),
+            [state["step"] for state in states], lr=float(group["lr"]), beta1=float(beta1), beta2=float(beta2),
             eps=group["eps"], weight_decay=group["weight_decay"], decoupled=group["decoupled_weight_decay"],
             amsgrad=amsgrad, maximize=group["maximize"])
 

@@ -246,9 +246,13 @@ def evaluate_closure(closure):
 def by_device_and_dtype(parameters):
     """The ``parameters`` that have a gradient, in one list for each pair of device and dtype."""
     lists = {}
+    device = dtype = None
     for parameter in parameters:
         if parameter.grad is not None:
-            lists.setdefault((parameter.device, parameter.dtype), []).append(parameter)
+            if parameter.dtype is not dtype or parameter.device is not device:
+                device, dtype = parameter.device, parameter.dtype
+                members = lists.setdefault((device, dtype), [])
+            members.append(parameter)
     return lists.values()
 
 

@@ -30,6 +30,13 @@ def _rebuild_parameter(data, requires_grad, hooks=None):
     return Parameter(data, requires_grad)
 
 
+def _encode(text, encoding):
+    """`_codecs.encode` as pickles of bytes use it."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"load: bytes in encoding {encoding!r}")
+    return text.encode("latin1")
+
+
 _TORCH = {
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
@@ -42,20 +49,11 @@ _TORCH = {
 }
 _PLAIN = {
     ("collections", "OrderedDict"): collections.OrderedDict, ("collections", "Counter"): collections.Counter,
-    ("collections", "defaultdict"): collections.defaultdict, ("builtins", "set"): set, ("builtins", "complex"): complex,
-    ("__builtin__", "set"): set, ("builtins", "bytearray"): bytearray, ("_codecs", "encode"): None,
+    ("collections", "defaultdict"): collections.defaultdict, ("_codecs", "encode"): _encode,
+    # a pickle of protocol 2 or less calls the builtins by Python 2's name
+    **{(module, kind.__name__): kind for module in ("builtins", "__builtin__") for kind in (set, frozenset, complex, bytearray, slice, range)},
 }
 _user_globals = {}        # (module, name) -> object
-
-
-def _encode(text, encoding):
-    """`_codecs.encode` as pickles of bytes use it."""
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"load: bytes in encoding {encoding!r}")
-    return text.encode("latin1")
-
-
-_PLAIN["_codecs", "encode"] = _encode
 
 
 def _numpy_globals():

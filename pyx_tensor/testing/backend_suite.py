@@ -79,7 +79,11 @@ def main(arguments):
     if not 1 <= len(arguments) <= 2:
         print("usage: python -m pyx_tensor.testing.backend_suite NAME [ONLY]", file=sys.stderr)
         return 2
-    report = run(*arguments)
+    try:
+        report = run(*arguments)
+    except RuntimeError as error:      # there is no such backend, or it can't be loaded
+        print(error, file=sys.stderr)
+        return 2
     print(report)
     return 0 if report.ok else 1
 

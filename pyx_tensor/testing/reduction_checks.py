@@ -118,6 +118,21 @@ def _check_product(subject, result, expected, a, b, dtype, what):
     assert (np.abs(got - expected) <= eps * scale).all(), f"{what}: off by up to {np.max(np.abs(got - expected))}"
 
 
+@check
+def check_qr(subject):
+    for dtype in subject.dtypes(("float32", "float64", *COMPLEXES)):
+        for shape in ((4, 3), (3, 4), (3, 3)):
+            a = values_of(dtype, shape)
+            for mode in ("reduced", "complete"):
+                q, r = (wide(subject.numpy(part)) for part in subject.call("qr", subject.array(a), mode))
+                inner = min(shape) if mode == "reduced" else shape[0]
+                assert q.shape == (shape[0], inner) and r.shape == (inner, shape[1]), f"{q.shape} {r.shape}"
+                eps = 1e-5 if dtype in ("float32", "complex64") else 1e-12
+                assert np.abs(q @ r - a).max() < 10 * eps, f"qr of {dtype} {shape}: the product is off by {np.abs(q @ r - a).max()}"
+                assert np.abs(np.conj(q.T) @ q - np.eye(inner)).max() < eps, f"qr of {dtype} {shape}: Q isn't orthonormal"
+                assert np.abs(np.tril(r, -1)).max() == 0, f"qr of {dtype} {shape}: R isn't triangular"
+
+
 # --- indexing -----------------------------------------------------------------------------------------------------
 def refused(function, *args):
     """True where the call raises an error that says which index is wrong."""

@@ -3,7 +3,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport INFINITY
 
 from pyx_tensor_cpu.normalize_table cimport (
-    COLUMN_TILE, LayerNorm, LayerNormBackward, NormalizeKernels, NormalizeTable, SoftmaxBackwardColumns,
+    COLUMN_TILE, ChannelBackward, ChannelNorm, Channels, ChannelStatistics, ChannelSums, LayerNorm, LayerNormBackward, NormalizeKernels, NormalizeTable, SoftmaxBackwardColumns,
     SoftmaxBackwardRows, SoftmaxColumns, SoftmaxRows,
 )
 
@@ -25,12 +25,15 @@ ctypedef struct Square:                         # (p - centre)^2
     char unused
 ctypedef struct Deviation:                      # p * q * (r - centre)
     char unused
+ctypedef struct Moment:                         # p * (r - centre)
+    char unused
 
 ctypedef fused Term:
     Plain
     Dot
     Square
     Deviation
+    Moment
 
 cdef enum:
     LANE_BYTES = 128                            # two of the widest vector registers
@@ -47,6 +50,8 @@ cdef inline Floating term(Floating* p, Floating* q, Floating* r, Floating centre
         return p[i] * q[i]
     elif Term is Square:
         return (p[i] - centre) * (p[i] - centre)
+    elif Term is Moment:
+        return p[i] * (r[i] - centre)
     else:
         return p[i] * q[i] * (r[i] - centre)
 
@@ -274,6 +279,103 @@ cdef void layer_norm_backward(Floating* g, Floating* a, Floating* mean, Floating
         a += n
 
 
+# ---- normalisation of channels ------------------------------------------------------------------------------------------
+
+# Where a channel has one element per sample, the inner loop is over channels, else over a channel's elements.
+
+cdef void channel_statistics(Floating* a, Floating* mean, Floating* var, Channels* s) noexcept nogil:
+    cdef double total[COLUMN_TILE]
+    cdef double sum
+    cdef Py_ssize_t count = s.samples * s.size, step = s.channels * s.size, i, j, c
+    cdef Floating d
+    if s.size == 1:
+        for j in range(s.count):
+            total[j] = 0
+        for i in range(s.samples):
+            for j in range(s.count):
+                total[j] += a[i * step + s.first + j]
+        for j in range(s.count):
+            mean[s.first + j] = <Floating>(total[j] / count)
+            total[j] = 0
+        for i in range(s.samples):
+            for j in range(s.count):
+                d = a[i * step + s.first + j] - mean[s.first + j]
+                total[j] += d * d
+        for j in range(s.count):
+            var[s.first + j] = <Floating>(total[j] / count)
+        return
+    for c in range(s.first, s.first + s.count):
+        sum = 0
+        for i in range(s.samples):
+            sum += row_sum(a + i * step + c * s.size, a, a, <Floating>0, s.size, <Plain*>NULL)
+        mean[c] = <Floating>(sum / count)
+        sum = 0
+        for i in range(s.samples):
+            sum += row_sum(a + i * step + c * s.size, a, a, mean[c], s.size, <Square*>NULL)
+        var[c] = <Floating>(sum / count)
+
+
+cdef void channel_norm(Floating* a, Floating* mean, Floating* scale, Floating* bias, Floating* y, Channels* s) noexcept nogil:
+    cdef Py_ssize_t step = s.channels * s.size, i, j, c
+    cdef Floating centre, factor, shift
+    cdef Floating* p
+    cdef Floating* q
+    for i in range(s.samples):
+        if s.size == 1:
+            for j in range(s.first, s.first + s.count):
+                y[i * step + j] = (a[i * step + j] - mean[j]) * scale[j] + bias[j]
+            continue
+        for c in range(s.first, s.first + s.count):
+            p, q = a + i * step + c * s.size, y + i * step + c * s.size
+            centre, factor, shift = mean[c], scale[c], bias[c]
+            for j in range(s.size):
+                q[j] = (p[j] - centre) * factor + shift
+
+
+cdef void channel_sums(Floating* g, Floating* a, Floating* mean, Floating* sum, Floating* moment, Channels* s) noexcept nogil:
+    cdef double first[COLUMN_TILE]
+    cdef double second[COLUMN_TILE]
+    cdef double total, product
+    cdef Py_ssize_t step = s.channels * s.size, i, j, c, at
+    if s.size == 1:
+        for j in range(s.count):
+            first[j] = second[j] = 0
+        for i in range(s.samples):
+            at = i * step + s.first
+            for j in range(s.count):
+                first[j] += g[at + j]
+                second[j] += g[at + j] * (a[at + j] - mean[s.first + j])
+        for j in range(s.count):
+            sum[s.first + j] = <Floating>first[j]
+            moment[s.first + j] = <Floating>second[j]
+        return
+    for c in range(s.first, s.first + s.count):
+        total = product = 0
+        for i in range(s.samples):
+            at = i * step + c * s.size
+            total += row_sum(g + at, g, g, <Floating>0, s.size, <Plain*>NULL)
+            product += row_sum(g + at, g, a + at, mean[c], s.size, <Moment*>NULL)
+        sum[c] = <Floating>total
+        moment[c] = <Floating>product
+
+
+cdef void channel_backward(Floating* g, Floating* a, Floating* mean, Floating* flat, Floating* slope, Floating* scale, Floating* ga,
+                           Channels* s) noexcept nogil:
+    cdef Py_ssize_t step = s.channels * s.size, i, j, c, at
+    cdef Floating centre, level, tilt, factor
+    for i in range(s.samples):
+        at = i * step
+        if s.size == 1:
+            for j in range(s.first, s.first + s.count):
+                ga[at + j] = (g[at + j] - flat[j] - (a[at + j] - mean[j]) * slope[j]) * scale[j]
+            continue
+        for c in range(s.first, s.first + s.count):
+            at = i * step + c * s.size
+            centre, level, tilt, factor = mean[c], flat[c], slope[c], scale[c]
+            for j in range(s.size):
+                ga[at + j] = (g[at + j] - level - (a[at + j] - centre) * tilt) * factor
+
+
 # ---- the table --------------------------------------------------------------------------------------------------------
 
 cdef NormalizeTable TABLE
@@ -286,6 +388,10 @@ cdef void fill(NormalizeKernels* k, Floating* t) noexcept:
     k.softmax_backward_columns = <SoftmaxBackwardColumns>softmax_backward_columns[Floating]
     k.layer_norm = <LayerNorm>layer_norm[Floating]
     k.layer_norm_backward = <LayerNormBackward>layer_norm_backward[Floating]
+    k.channel_statistics = <ChannelStatistics>channel_statistics[Floating]
+    k.channel_norm = <ChannelNorm>channel_norm[Floating]
+    k.channel_sums = <ChannelSums>channel_sums[Floating]
+    k.channel_backward = <ChannelBackward>channel_backward[Floating]
 
 
 fill(&TABLE.single, <float*>NULL)

@@ -3,6 +3,8 @@
 `Array` and `Library` stand for another array library: its arrays can't be written, have no strides and share no memory. The
 backend below declares this by leaving the capabilities at False; tensors, autograd, nn, optim and checkpoints follow from it.
 """
+import inspect
+
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -42,6 +44,8 @@ class Library:
 
     def __getattr__(self, name):
         found = getattr(np, name)
+        if inspect.ismodule(found):
+            raise AttributeError(f"this library has no {name}")
         if isinstance(found, type) or not callable(found):
             return found
         return lambda *args, **keywords: locked(found(*opened(args), **keywords))

@@ -15,7 +15,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
     Targets equal to ``ignore_index`` count as nothing; the mean is over the weights of the others.
     """
-    return _nll_loss(input, target, weight, ignore_index, resolve_reduction(reduction, size_average, reduce))
+    return _loss_of_classes(ops.nll_loss, input, target, weight, ignore_index, resolve_reduction(reduction, size_average, reduce))
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
@@ -32,13 +32,13 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     reduction = resolve_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    class_dim = 0 if input.dim() == 1 else 1
-    if input.dim() == target.dim() and input.shape == target.shape:
+    class_dim = 0 if input.ndim == 1 else 1
+    if input.ndim == target.ndim and input.shape == target.shape:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, class_dim)
-    log_probs = ops.log_softmax(input, class_dim)
-    loss = _nll_loss(log_probs, target, weight, ignore_index, reduction)
     if label_smoothing == 0:
-        return loss
+        return _loss_of_classes(ops.cross_entropy, input, target, weight, ignore_index, reduction)
+    log_probs = ops.log_softmax(input, class_dim)
+    loss = _loss_of_classes(ops.nll_loss, log_probs, target, weight, ignore_index, reduction)
     spread = _spread_loss(log_probs, target, weight, ignore_index, reduction, class_dim)
     return (1 - label_smoothing) * loss + label_smoothing / input.size(class_dim) * spread
 
@@ -132,16 +132,19 @@ def _triplet(distance, anchor, positive, negative, margin, swap, reduction):
     return apply_reduction((near - far + margin).clamp_min(0), reduction)
 
 
-def _nll_loss(log_probs, target, weight, ignore_index, reduction):
-    shape = tuple(log_probs.shape)
+def _loss_of_classes(loss_of_rows, input, target, weight, ignore_index, reduction):
+    """A loss of rows (samples, classes) and class indices, for an input (N, C, *) or (C)."""
+    if input.ndim == 2 and target.ndim == 1 and target.dtype is _LONG and weight is None and input.size(0) == target.size(0):
+        return loss_of_rows(input, target, None, reduction, ignore_index)
+    shape = tuple(input.shape)
     _check_classes(shape, target)
     classes = shape[min(len(shape) - 1, 1)]
     _check_types(classes, target, weight)
     target = target if target.dtype is _LONG else target.long()
     if len(shape) == 2:
-        return ops.nll_loss(log_probs, target, weight, reduction, ignore_index)
-    rows = log_probs.reshape(1, -1) if len(shape) == 1 else log_probs.movedim(1, -1).reshape(-1, classes)
-    loss = ops.nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
+        return loss_of_rows(input, target, weight, reduction, ignore_index)
+    rows = input.reshape(1, -1) if len(shape) == 1 else input.movedim(1, -1).reshape(-1, classes)
+    loss = loss_of_rows(rows, target.reshape(-1), weight, reduction, ignore_index)
     return loss.reshape(target.shape) if reduction == "none" else loss
 
 

@@ -28,14 +28,14 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return _difference_loss(ops.l1_loss, input, target, reduction)
-    return _difference_loss(ops.smooth_l1_loss, input, target, reduction, beta=beta)
+    return _difference_loss(ops.smooth_l1_loss, input, target, reduction, None, beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d² / 2 where d = \\|input - target\\| is at most ``delta``, else delta · (d - delta / 2) (Huber, 1964)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return _difference_loss(ops.huber_loss, input, target, resolve_reduction(reduction), weight, delta=delta)
+    return _difference_loss(ops.huber_loss, input, target, resolve_reduction(reduction), weight, delta)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -143,7 +143,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return apply_reduction((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-def _difference_loss(loss, input, target, reduction, weight=None, **options):
+def _difference_loss(loss, input, target, reduction, weight=None, *options):
     """``loss`` of the broadcast pair, with the warning or weights that go with it."""
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
@@ -151,10 +151,10 @@ def _difference_loss(loss, input, target, reduction, weight=None, **options):
                       "Please ensure they have the same size.", stacklevel=3)
         input, target = ops.broadcast_tensors(input, target)
     if weight is None:
-        return loss(input, target, reduction=reduction, **options)
+        return loss(input, target, reduction, *options)
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-    weighted = loss(input, target, reduction="none", **options) * weight
+    weighted = loss(input, target, "none", *options) * weight
     if reduction == "mean":
         return weighted.sum() / weight.sum()
     return apply_reduction(weighted, reduction)

@@ -2,6 +2,7 @@
 from math import prod
 
 from ...ops import namespace as ops
+from ...ops.nn import update_statistics_
 from ...core.typeinfo import finfo
 
 
@@ -91,10 +92,9 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 def _update_running(running_mean, running_var, mean, var, count, momentum):
     """Move the running statistics towards the batch's; ``var`` is the biased variance of ``count`` values."""
-    unbiased = count / max(count - 1, 1)
-    for running, batch, factor in ((running_mean, mean, momentum), (running_var, var, momentum * unbiased)):
+    for running, batch, factor in ((running_mean, mean, 1.0), (running_var, var, count / max(count - 1, 1))):
         if running is not None:
-            running.mul_(1 - momentum).add_(batch.detach().to(running.dtype), alpha=factor)
+            update_statistics_(running, batch, momentum, factor)
 
 
 def _per_channel(output, weight, bias):

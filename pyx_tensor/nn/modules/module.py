@@ -46,7 +46,7 @@ class Module(HookedModule, StatefulModule):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        install_fast_lookup(cls)
+        install_fast_lookup(cls, Module)
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init and (args or kwargs):
