@@ -51,6 +51,10 @@ REFUSED = [
     (TypeError, "dim", lambda: torch.Tensor.dim(5)),
     (TypeError, "stride", lambda: torch.Tensor.stride("")),
     (TypeError, "name", lambda: type(T(1., requires_grad=True).exp().grad_fn).name(3)),
+    (TypeError, "'inputs'.*int", lambda: torch.autograd.grad(T([1.], requires_grad=True) * 2, 5)),
+    (RuntimeError, "'inputs'.*empty", lambda: torch.autograd.grad(T([1.], requires_grad=True) * 2, [])),
+    (TypeError, "'tensors'.*int", lambda: torch.autograd.backward(5)),
+    (ValueError, "one element", lambda: float(ones(2))),
     # operations that the dtype doesn't have
     (RuntimeError, "two bool tensors", lambda: T([True]) - T([True])),
     (RuntimeError, "bool tensor", lambda: -T([True])),
@@ -154,6 +158,18 @@ def test_results_have_the_type_of_the_subclass():
     for result in (x + 1, 1 - x, torch.add(ones(2, 3), x), x.sum(), x.t(), x.view(-1), x.clone(), *x.max(0), torch.cat([x, ones(1, 3)])):
         assert type(result) is Marked
     assert type(ones(2) + 1) is torch.Tensor
+
+
+def test_a_subclass_made_by_new():
+    class Made(torch.Tensor):
+        @staticmethod
+        def __new__(cls, data):
+            return torch.Tensor._make_subclass(cls, data)
+
+        def __init__(self, data):
+            self.extra = 5
+    x = Made(ones(2))
+    assert type(x) is Made and x.tolist() == [1, 1] and x.extra == 5 and type(x + 1) is Made
 
 
 def test_gradients_flow_through_a_subclass():
