@@ -1,6 +1,6 @@
 """Calls every public operation with odd shapes, layouts and values, for a memory checker to watch.
 
-    PYTHONMALLOC=malloc valgrind --error-exitcode=9 --undef-value-errors=no python tests/memcheck.py
+    PYTHONMALLOC=malloc valgrind --error-exitcode=9 --undef-value-errors=no --suppressions=tests/memcheck.supp python tests/memcheck.py
 
 Results aren't looked at: other tests do that. A refusal (any exception) is fine, an invalid read or write isn't. Valgrind
 may know fewer instructions than the processor; the levels it can't run are left out.
@@ -119,8 +119,12 @@ def run(names, dtypes):
 def main(arguments):
     warnings.simplefilter("ignore")
     from pyx_tensor_cpu.level import set_cpu_level, supported_levels
+    names = {str(dtype).split(".")[1]: dtype for dtype in DTYPES}
+    unknown = [a for a in arguments if a not in operations and a not in names and a not in supported_levels()]
+    if unknown:
+        raise SystemExit(f"{unknown}: neither operations, nor dtypes of {sorted(names)}, nor levels of {supported_levels()}")
     chosen = [a for a in arguments if a in operations] or sorted(operations)
-    dtypes = [getattr(torch, a) for a in arguments if a in {str(d).split(".")[1] for d in DTYPES}] or DTYPES
+    dtypes = [names[a] for a in arguments if a in names] or DTYPES
     levels = [a for a in arguments if a in supported_levels()] or supported_levels()
     for level in levels:
         set_cpu_level(level)

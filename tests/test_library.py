@@ -108,7 +108,9 @@ def test_the_body_serves_devices_without_a_kernel(name, device):
     x, y = doubles(2, 3, device=device), doubles(3, device=device)
     np.testing.assert_allclose(length(x, y).detach().cpu().numpy(), np.hypot(x.detach().cpu().numpy(), y.detach().cpu().numpy()), rtol=1e-15)
     assert gradcheck(length, (x, y)) and gradgradcheck(length, (x, y))
-    assert length(x, 2.0).shape == (2, 3)           # a number takes part as in any operation
+    hypotenuse = length(x, 2.1)                     # a number takes part as in any operation
+    assert hypotenuse.dtype is torch.float64
+    np.testing.assert_allclose(hypotenuse.detach().cpu().numpy(), np.hypot(x.detach().cpu().numpy(), 2.1), rtol=1e-15)
     total = length(x, y.detach()).sum()
     total.backward()
     assert x.grad is not None and y.grad is None
@@ -193,13 +195,14 @@ def test_two_operands_written_in_place(name, device):
         in_place(torch.ones(3, device=device), torch.ones(2, 3, device=device))
 
 
-def test_lists_of_tensors(name):
+@pytest.mark.parametrize("device", DEVICES)
+def test_lists_of_tensors(name, device):
     @library.custom_op(name, kernels={"cpu": lambda arrays: np.concatenate(arrays)}, vjp=dict(
         tensors=lambda B, g, tensors_shape: list(B.split(g, [s[0] for s in tensors_shape]))))
     def joined(B, tensors: list[Tensor]):
         return B.cat(tensors)
 
-    a, b = doubles(2), doubles(3)
+    a, b = doubles(2, device=device), doubles(3, device=device)
     assert joined([a, b]).shape == (5,)
     assert gradcheck(lambda a, b: joined([a, b]), (a, b)) and gradgradcheck(lambda a, b: joined([a, b]), (a, b))
 
@@ -242,6 +245,19 @@ def test_numpy_scalars_and_results_that_share_memory(name):
         y = odd(x, mode)
         y.add_(1)
         assert torch.equal(x, torch.ones(3)) and y[0] == 2
+
+
+def test_subclasses_see_the_operation():
+    seen = []
+
+    class Tagged(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = torch.ones(2).as_subclass(Tagged) if hasattr(torch.Tensor, "as_subclass") else Tagged([1.0, 1.0])
+    assert type(soft_clip(x, 2.0)) is Tagged and soft_clip in seen
 
 
 def test_a_body_that_returns_its_argument_leaves_it_alone(name):
@@ -378,13 +394,13 @@ def test_pytorch_style_several_outputs(name):
     def sin_cos(x: Tensor, *, factor: float = 2.0) -> tuple[Tensor, Tensor]:
         return x.sin() * factor, x.cos()
 
-    def setup(ctx, inputs, output):
-        ctx.save_for_backward(inputs[0])
-        ctx.factor = inputs[1]
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.factor = keyword_only_inputs["factor"]
 
     def backward(ctx, g_sin, g_cos):
         x, = ctx.saved_tensors
-        return g_sin * x.cos() * ctx.factor - g_cos * x.sin(), None
+        return g_sin * x.cos() * ctx.factor - g_cos * x.sin()
 
     sin_cos.register_autograd(backward, setup_context=setup)
     x = doubles(3)
@@ -422,6 +438,14 @@ def test_pytorch_style_refusals(name):
     listed = library.custom_op(name + "_list", lambda xs: xs[0] * 2, mutates_args=())
     with pytest.raises(NotImplementedError, match="list of tensors"):
         listed([doubles(2)])
+
+    @library.custom_op(name + "_keyword", mutates_args=())
+    def keyword(x, *, weight):
+        return x * weight
+
+    assert keyword(doubles(2).detach(), weight=torch.ones(2)).shape == (2,)
+    with pytest.raises(NotImplementedError, match="'weight' gets no gradient"):
+        keyword(doubles(2), weight=doubles(2))
 
 
 def test_from_array():

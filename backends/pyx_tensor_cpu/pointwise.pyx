@@ -168,7 +168,7 @@ def where(ndarray condition not None, ndarray a not None, ndarray b not None, nd
     return ternary(WHERE, condition, a, b, out)
 
 
-def clamp(ndarray a not None, ndarray lo, ndarray hi, ndarray out=None):
+def clamp(ndarray a not None, ndarray lo or None, ndarray hi or None, ndarray out=None):
     """min(max(a, lo), hi); a bound that is None does not bind, NaN anywhere gives NaN."""
     if lo is not None and hi is not None:
         return ternary(CLAMP, a, lo, hi, out)

@@ -7,6 +7,17 @@ from .graph import GradientEdge
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 
 
+def _tensors(function, argument, value):
+    """One tensor (or graph edge) or several, as a tuple."""
+    found = _as_tuple(value)
+    for item in found:
+        if not isinstance(item, (TensorBase, GradientEdge)):
+            raise TypeError(f"{function}(): argument '{argument}' must be Tensor or tuple of Tensors, not {type(item).__name__}")
+    if not found:
+        raise RuntimeError(f"'{argument}' argument to {function}() cannot be empty.")
+    return found
+
+
 def _as_tuple(x):
     return tuple(x) if isinstance(x, (tuple, list)) and not isinstance(x, GradientEdge) else (x,)
 
@@ -41,13 +52,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         retain_graph: keep the graph for another run (True where create_graph is).
         create_graph: record the gradient's own computation. inputs: accumulate for these tensors alone.
     """
-    tensors = _as_tuple(tensors)
+    tensors = _as_tuple(tensors) and _tensors("backward", "tensors", tensors)
     grads = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is not None:
-        inputs = list(_as_tuple(inputs))
-        if not inputs:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+        inputs = list(_tensors("backward", "inputs", inputs))
     run_backward(list(tensors), _first_grads(tensors, grads), keep, create_graph, inputs, True)
 
 
@@ -63,7 +72,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     """
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched isn't available; call grad once per row")
-    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    outputs, inputs = _tensors("grad", "outputs", outputs), _tensors("grad", "inputs", inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")

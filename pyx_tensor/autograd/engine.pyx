@@ -4,6 +4,7 @@ A node's edges lead to older nodes only (`Node.sequence`), so a heap ordered by 
 it; no pass over the graph is needed first, except where only some inputs are asked for. Everything is iterative: depth
 costs no stack.
 """
+import os
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdlib cimport free, realloc
 from time import sleep
@@ -125,6 +126,17 @@ cdef bint is_ours(TensorBase grad) except -1:
 
 
 cdef unsigned long accumulating = 0       # the thread that changes a leaf's gradient just now, 0: none
+
+
+def _forget_other_threads():
+    """In a forked child, whose only thread is the one that forked: nobody is left to finish what another thread began."""
+    global accumulating
+    accumulating = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
 
 cdef int accumulate(AccumulateGrad leaf, list grads, bint create_graph) except -1:
     """Add to a leaf's `grad`, one thread at a time (an operation may let other threads run in between); then the hooks."""

@@ -15,8 +15,8 @@ by its name. A vjp's parameters say what is kept for it: see docs/architecture.m
 from collections import namedtuple
 
 from . import functions as _shapes
-from .op import Op
 from .viewop import ViewOp, sizes_function
+from .writing import WritableOp
 from .geometry import VIEW_KINDS
 from .record import namespace
 from .signature import Signature, Sizes, T
@@ -103,7 +103,7 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
     if entry is None and (primitive or vjp or nograd):     # composites are left to their body unless they say otherwise
         entry = signature.name
     entry = entry or None
-    operation = Op(
+    operation = WritableOp(
         signature, entry=entry, primitive=primitive, vjp=vjp or {}, aux=tuple(aux), nograd=nograd, promote=PROMOTE[promote], result=result,
         returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)

@@ -20,12 +20,22 @@ def _needs_detach(tensor):
     return RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
 
 
-class Tensor(TensorBase):
+class _TensorMeta(type):
+    """Shows a class under PyTorch's name, which its `__module__` can't give: pickles would look for it there."""
+
+    def __repr__(cls):
+        shown = cls.__dict__.get("_torch_name")
+        return super().__repr__() if shown is None else f"<class '{shown}'>"
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array on a device that records what is computed from it.
 
     Make one with `tensor`, `zeros`, `from_numpy` and so on. `Tensor(2, 3)` is PyTorch's early constructor: an uninitialised
     tensor of that shape and the default dtype; `Tensor([1, 2])` copies data into the default dtype.
     """
+
+    _torch_name = "torch.Tensor"
 
     def __init__(self, *args, dtype=None, device=None):
         if len(args) == 1 and isinstance(args[0], TensorBase):
@@ -84,14 +94,19 @@ class Tensor(TensorBase):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
+    def _only_element(self):
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape)}")
+        return self.item()
+
     def __float__(self):
-        return float(self.item())
+        return float(self._only_element())
 
     def __int__(self):
-        return int(self.item())
+        return int(self._only_element())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._only_element())
 
     def __index__(self):
         if self.numel() != 1 or self.dtype.is_floating_point or self.dtype.is_complex:
@@ -343,6 +358,8 @@ class Parameter(Tensor):
         requires_grad: True by default.
     """
 
+    _torch_name = "torch.nn.parameter.Parameter"
+
     def __init__(self, data=None, requires_grad=True):
         self._adopt(B.empty((0,)) if data is None else data.detach() if isinstance(data, TensorBase) else B.tensor(data))
         self.requires_grad = requires_grad
@@ -389,5 +406,5 @@ register_classes(Tensor, Parameter)
 _op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
 Tensor.__torch_function__ = overrides.make_default(Tensor)
 Tensor.as_subclass = overrides.as_subclass
-Tensor._make_subclass = classmethod(overrides.make_subclass)
+Tensor._make_subclass = staticmethod(overrides.make_subclass)
 Parameter.__torch_function__ = classmethod(overrides.without_conversion)

@@ -307,7 +307,11 @@ cdef int _squeeze(Geometry* g, object dims) except -1:
     if dims is None:
         wanted = set(range(g.ndim))
     else:
-        wanted = {wrap_dim(dim, g.ndim) for dim in ((dims,) if isinstance(dims, int) else dims)}
+        listed = [wrap_dim(dim, g.ndim) for dim in ((dims,) if isinstance(dims, int) else dims)]
+        wanted = set(listed)
+        for d in wanted:
+            if listed.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     for d in range(g.ndim - 1, -1, -1):
         if d in wanted and g.shape[d] == 1:
             remove_dim(g, d)

@@ -21,6 +21,7 @@ cdef struct Mersenne:
 cdef class Engine:
     cdef Mersenne mersenne
     cdef cython.pymutex mutex
+    cdef object __weakref__
 
 
 cdef void seed_engine(Mersenne* e, uint64_t seed) noexcept nogil

@@ -3,6 +3,9 @@
 The words are made 624 at a time, in loops that the compiler vectorises. `Engine` holds one stream; the
 distributions on top of it are in `distributions.pyx`, the public `Generator` in `random.py`.
 """
+import os
+from weakref import WeakSet
+
 cimport cython
 import numpy as np
 from libc.math cimport cos, log1p, sin, sqrt, M_PI
@@ -83,12 +86,27 @@ cdef double next_normal(Mersenne* e) noexcept nogil:
     return radius * cos(angle)
 
 
+cdef object _engines = WeakSet()
+
+
+def _unlock_in_child():
+    """After a fork: a lock that another thread held would never be released, as only the forking thread goes on."""
+    for engine in list(_engines):
+        if (<Engine>engine).mutex.locked():
+            (<Engine>engine).mutex.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_in_child)
+
+
 @cython.binding(False)
 cdef class Engine:
     """One stream of random words. Not bound to a thread: each call takes the engine's lock."""
 
     def __cinit__(self, *args, **kwargs):
         seed_engine(&self.mersenne, 67280421310721)
+        _engines.add(self)
 
     def _seed(self, uint64_t seed):
         with self.mutex:

@@ -54,7 +54,6 @@ cdef class Op(Slot):
     cdef list bind(self, tuple args, dict kwargs)
     cdef object run(self, list args)
     cdef object run_plain(self, list args)
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
     cdef list with_tensors(self, list args, Device device)
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
@@ -63,12 +62,8 @@ cdef class Op(Slot):
     cdef Device join(self, Device device, TensorBase t, bint* moved)
     cdef object one_dim(self, object dim, int ndim)
     cdef object run_inplace(self, list args, bint operator)
-    cdef bint fits(self, list args, TensorBase target) except -1
-    cdef int check_result(self, TensorBase target, TensorBase result) except -1
     cdef object run_out(self, list args, object out)
-    cdef int direct_or_copied(self, list args, TensorBase out) except -1
     cdef object run_default(self, list args)
-    cdef object run_into(self, list args, TensorBase target, bint inplace)
     cdef object finish(self, object raw, Device device, list args, bint record)
     cdef DType compute_dtype(self, list args)
     cdef DType check_same(self, list args)
@@ -77,4 +72,5 @@ cdef class Op(Slot):
     cdef int normalise(self, list args) except -1
     cdef list kernel_args(self, list args, DType compute, Device device)
 
+cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
 cdef object intercepted(Op op, list args)

@@ -13,13 +13,12 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
-from .operands cimport (alike_and_apart, all_dims, all_plain, as_array, broadcasts_to, cast_array, check_no_overlap, different_devices, dtype_title, first_ndim,
-                        is_plain, is_scalar, may_overlap, same_memory, scaled, shapes_message, write_array)
+from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
+                        shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
-from .record cimport Gradient, OpNode, any_needs_grad, mark_derived, save
-from .tensor cimport TensorBase, Version, new_tensor, wrap_array
+from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
+from .tensor cimport TensorBase, new_tensor, wrap_array
 from . import mode as _mode
 from .protocol import OutOfMemoryError
 from .record import namespace
@@ -27,7 +26,7 @@ from .record import namespace
 cnp.import_array()
 
 cdef object B = namespace
-cdef tuple REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)     # what entries raise for arguments they can't take
+REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
 cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
 
 
@@ -120,10 +119,13 @@ cdef class Op(Slot):
             if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
                 if entry is not None:
-                    if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                        return wrap_array(guarded1(self, entry, t), t.device)
-                    if self.gradient is not None and self.n_aux == 0:
-                        return self.recorded(wrap_array(guarded1(self, entry, t), t.device), [a])
+                    try:
+                        if mode & NO_GRAD or not t.needs_grad() or self.nograd:
+                            return wrap_array(entry(t.array), t.device)
+                        if self.gradient is not None and self.n_aux == 0:
+                            return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                    except REFUSALS:
+                        pass          # the general path finds another way, or says what was wrong
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -148,31 +150,6 @@ cdef class Op(Slot):
                     if self.gradient is not None:
                         return self.recorded(wrap_array(guarded_scalar(self, entry, t, b), t.device), [a, b])
         return self.operate([a, b])
-
-    cdef object call2_(self, object a, object b):
-        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b):
-            return a
-        return self.run_inplace([a, b], True)
-
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
-        """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
-        cdef unsigned int mode = get_mode()
-        cdef Version version
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.view is not None
-                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
-            return False
-        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
-            return False
-        entry = self.entry(t.device)
-        if entry is None or not self.takes_out[t.device.slot]:
-            return False
-        try:
-            entry(t.array, u.array, t.array)
-        except REFUSALS as error:
-            raise self.explained(error, [t, u]) from None
-        version = t.version_()
-        version.value += 1
-        return True
 
     cdef object reduce(self, TensorBase t, object dim, object keepdim):
         """A reduction of a plain tensor with the usual arguments."""
@@ -224,7 +201,7 @@ cdef class Op(Slot):
             message = shapes_message(self.name, args)
         if message is not None:
             return RuntimeError(message)
-        if isinstance(error, TypeError) and "implemented" in str(error):
+        if isinstance(error, TypeError) and ("implemented" in str(error) or "support" in str(error)):      # of a dtype
             for arg in args:
                 if isinstance(arg, TensorBase):
                     return NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title((<TensorBase>arg).dtype)}': {error}")
@@ -261,14 +238,6 @@ cdef class Op(Slot):
                 return self.signature.bind(args, kwargs)      # raises
         return bound
 
-    def in_place(self, *args, **kwargs):
-        """The form that writes its result to its first argument."""
-        alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
-        bound = self.bind(args, kwargs)
-        if alpha is not None:
-            bound[1] = scaled(bound[0], bound[1], alpha)
-        return self.run_inplace(bound, False)
-
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
         cdef bint record
@@ -293,6 +262,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*self.kernel_args(args, compute, device))
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+                return self.finish_default(args, device, record)
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -333,6 +304,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*arrays)
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:
+                return None
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, needed)
 
@@ -411,6 +384,12 @@ cdef class Op(Slot):
                  for a in args]
         result = self.run(moved)
         return result.to(device) if isinstance(result, TensorBase) else type(result)([r.to(device) for r in result])
+
+    cdef object run_inplace(self, list args, bint operator):
+        raise TypeError(f"{self.name}() can't be done in place")
+
+    cdef object run_out(self, list args, object out):
+        raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
 
     # -- steps
     cdef Device common_device(self, list args):
@@ -543,7 +522,7 @@ cdef class Op(Slot):
                 for item in args[i]:
                     promotion.add_tensor((<TensorBase>item).dtype, (<TensorBase>item).ndim_())
             elif kind == TYPE and args[i] is not None:
-                return self.adjust(<DType>args[i])
+                return <DType>args[i] if self.promote == SUM else self.adjust(<DType>args[i])
         return self.adjust(promotion.result())
 
     cdef list kernel_args(self, list args, DType compute, Device device):
@@ -569,155 +548,6 @@ cdef class Op(Slot):
                 out.append(value)
         return out
 
-    # -- writing forms
-    cdef object run_inplace(self, list args, bint operator):
-        """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
-        cdef TensorBase target
-        cdef unsigned int mode = get_mode()
-        cdef bint record
-        cdef OpNode node = None
-        cdef Version version
-        if not isinstance(args[0], TensorBase):
-            raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
-        if operator:
-            for item in args:
-                if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
-                    return NotImplemented
-        target = <TensorBase>args[0]
-        record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
-        if record:
-            if target.inference:
-                raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
-            record = any_needs_grad(args)
-            check_writable(target, record)
-        check_no_overlap(target)
-        if record and self.gradient is None:
-            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
-            result = self.run(apart(args, target))
-            self.check_result(target, result)
-            return target.copy_(result)
-        self.common_device(args)
-        if record:
-            bound = list(args)
-            self.normalise(bound)
-            node = self.gradient.prepare(bound, target)
-        self.run_into(list(args), target, True)
-        version = target.version_()
-        version.value += 1
-        if record:
-            if self.gradient.saves_output:
-                node.output = saved_result(target)
-            connect_written(target, node)
-        if mode & TRACK_DERIVED:
-            mark_derived(target, args, record)
-        return target
-
-    cdef object run_into(self, list args, TensorBase target, bint inplace):
-        """Compute under no-grad and write to target's memory; directly where the entry takes `out`."""
-        cdef Device device = target.device
-        cdef DType compute
-        cdef unsigned int before
-        cdef TensorBase result
-        self.common_device(args)
-        self.normalise(args)
-        entry = self.entry(device)
-        if entry is not None and self.takes_out[device.slot] and self.result == "same" and device._backend.mutable:
-            compute = self.compute_dtype(args)
-            if (compute is None or compute is target.dtype) and self.fits(args, target):
-                try:
-                    entry(*self.kernel_args(args, compute, device), out=target.array)
-                except REFUSALS as error:
-                    raise self.explained(error, args) from None
-                return target
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
-        try:
-            raw = self.run(args)
-        finally:
-            _mode.swap_bits(NO_GRAD, before)
-        result = <TensorBase>raw
-        self.check_result(target, result)
-        write_array(target, result)
-        return target
-
-    cdef bint fits(self, list args, TensorBase target) except -1:
-        """The result has exactly the target's shape and dtype, and no operand lies crosswise over it."""
-        cdef tuple shape = target.shape_()
-        cdef int i
-        cdef bint full = False
-        for i in range(self.n_params):
-            if self.kinds[i] >= TENSORS and self.kinds[i] <= RAWS:
-                return False
-            if (self.kinds[i] == TENSOR or self.kinds[i] == RAW) and isinstance(args[i], TensorBase):
-                other = (<TensorBase>args[i]).shape_()
-                full = full or other == shape
-                if not broadcasts_to(other, shape):
-                    return False
-                if not same_memory(<TensorBase>args[i], target) and may_overlap(<TensorBase>args[i], target):
-                    return False
-        return full and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array) if type(target.array) is cnp.ndarray else full
-
-    cdef int check_result(self, TensorBase target, TensorBase result) except -1:
-        if result.dtype.category > target.dtype.category:
-            raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(target.dtype)}")
-        if result.shape_() != target.shape_():
-            raise RuntimeError(f"output with shape {list(target.shape_())} doesn't match the broadcast shape {list(result.shape_())}")
-        return 0
-
-    cdef object run_out(self, list args, object out):
-        """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
-        cdef unsigned int before
-        check_out(self, out)
-        if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
-            raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                               "arguments requires grad.")
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
-        try:
-            if get_mode() & TRACK_DERIVED:
-                mark_derived(out, args, False)
-            if isinstance(out, TensorBase):
-                check_no_overlap(<TensorBase>out)
-                self.direct_or_copied(args, <TensorBase>out)
-                return out
-            results = self.run(args)
-            if not isinstance(results, tuple) or len(results) != len(out):
-                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not tuple of {len(out)}")
-            for t, r in zip(out, results):
-                write_out(self, t, r)
-            return self.returns(out) if self.returns is not None else tuple(out)
-        finally:
-            _mode.swap_bits(NO_GRAD, before)
-
-    cdef int direct_or_copied(self, list args, TensorBase out) except -1:
-        cdef Version version
-        cdef DType compute
-        self.common_device(args)
-        if self.result == "same" and out.device._backend.mutable:
-            entry = self.entry(out.device)
-            if entry is not None and self.takes_out[out.device.slot]:
-                bound = list(args)
-                self.normalise(bound)
-                compute = self.compute_dtype(bound)
-                if compute is out.dtype and self.fits(bound, out):
-                    try:
-                        entry(*self.kernel_args(bound, compute, out.device), out=out.array)
-                    except REFUSALS as error:
-                        raise self.explained(error, bound) from None
-                    version = out.version_()
-                    version.value += 1
-                    return 0
-        result = self.run(args)
-        if isinstance(result, tuple):
-            raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
-        return write_out(self, out, result)
-
-
-cdef int check_out(Op op, object out) except -1:
-    for item in out if isinstance(out, (tuple, list)) else (out,):
-        if not isinstance(item, TensorBase):
-            raise TypeError(f"{op.name}(): argument 'out' must be Tensor or tuple of Tensors, not {type(item).__name__}")
-    return 0
-
-
 cdef object why_not_tensors(Op op, list args, object error):
     """What to raise where a body stumbled over an operand: what it was instead of a tensor, or else the error itself."""
     cdef int i
@@ -728,50 +558,8 @@ cdef object why_not_tensors(Op op, list args, object error):
     return error
 
 
-cdef object guarded1(Op op, object entry, TensorBase t):
-    try:
-        return entry(t.array)
-    except REFUSALS as error:
-        raise op.explained(error, [t]) from None
-
-
 cdef object guarded_scalar(Op op, object entry, TensorBase t, object number):
     try:
         return entry(t.array, as_array(number, t.dtype, t.device))
     except REFUSALS as error:
         raise op.explained(error, [t]) from None
-
-
-cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
-    if result.dtype.category > out.dtype.category:
-        raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(out.dtype)}")
-    if result.device is not out.device:
-        raise RuntimeError(different_devices(result.device, out.device))
-    if result.shape_() != out.shape_():
-        if out.numel():
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape_())}, which does not "
-                          f"match the required output shape {list(result.shape_())}. This behavior is deprecated, and in a future "
-                          "PyTorch release outputs will not be resized unless they have zero elements.", stacklevel=3)
-        out.resize_(result.shape_())
-    write_array(out, result)
-    out._bump_version()
-    return 0
-
-
-cdef list apart(list args, TensorBase target):
-    """The arguments, with copies of those that stand on target's memory."""
-    return [B.clone(a) if isinstance(a, TensorBase) and (a is target or ((<TensorBase>a).storage is not None
-            and (<TensorBase>a).storage is target.storage)) else a for a in args]
-
-
-cdef object saved_result(TensorBase written):
-    """The value just written, as output 0 of the node that wrote it."""
-    cdef bint requires = written.requires
-    cdef int nr = written.nr
-    written.requires = True
-    written.nr = 0
-    try:
-        return save(written, True)
-    finally:
-        written.requires = requires
-        written.nr = nr

@@ -5,6 +5,7 @@ As in PyTorch, a subclass of Tensor gets its own type back from operations unles
 """
 import threading
 from contextlib import contextmanager
+from operator import attrgetter
 
 from .record import namespace as B
 from .tensor import TensorBase
@@ -64,7 +65,7 @@ def interceptor(plain):
         types = overloaded_types(args, plain)
         if not types:
             return NotImplemented
-        function = B.__dict__[operation.name]
+        function = attrgetter(operation.name.replace("::", "."))(B)      # of a custom operation: B.namespace.name
         positional, keywords = call_form(operation.signature, args)
         for kind in types:
             result = kind.__torch_function__(function, tuple(types), positional, keywords)

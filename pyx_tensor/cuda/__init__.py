@@ -6,11 +6,14 @@ and what needs a device raises RuntimeError with the reason.
 from ..core import random as _random
 from ..core.device import make_device
 from ..core.registry import get_backend
+from ..ops.tensor_types import types_of
 from .streams import Event, Stream, current_stream, default_stream, stream
 
 __all__ = ["Event", "Stream", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
            "empty_cache", "get_device_capability", "get_device_name", "init", "is_available", "is_initialized", "manual_seed",
            "manual_seed_all", "memory_allocated", "memory_reserved", "set_device", "stream", "synchronize"]
+
+globals().update(types_of("cuda"))
 
 
 def _backend():

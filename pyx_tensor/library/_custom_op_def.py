@@ -35,6 +35,7 @@ class CustomOpDef:
     def __init__(self, name, function, mutates_args, device_types):
         self._qualname = name
         self._signature = inspect.signature(function)
+        self._keywords = [p.name for p in self._signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
         self._mutates = mutates_args
         self._setup = self._backward = None
         self.__name__ = name.partition("::")[2]
@@ -57,7 +58,7 @@ class CustomOpDef:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         args = tuple(bound.arguments.values())
-        self._refuse_lists(args)
+        self._refuse_without_gradient(args)
         if self._mutates:
             return self._write(bound.arguments)
         return self._function.apply(*args)
@@ -77,8 +78,9 @@ class CustomOpDef:
         """Give the operation a gradient.
 
         Args:
-            backward: function(ctx, *grads) -> one gradient per argument (None for those that need none).
-            setup_context: function(ctx, inputs, output), which keeps on `ctx` what backward needs.
+            backward: function(ctx, *grads) -> one gradient per positional argument (None for those that need none).
+            setup_context: function(ctx, inputs, output), which keeps on `ctx` what backward needs; where there are keyword-only
+                arguments, it gets them too, as a dict `keyword_only_inputs`.
         """
         if self._mutates:
             raise RuntimeError(f"Cannot register autograd formula for non-functional operator {self._qualname}: it writes to "
@@ -95,25 +97,31 @@ class CustomOpDef:
     def register_vmap(self, function=None, /):
         raise NotImplementedError("register_vmap: vmap isn't available")
 
-    # -- inside
+    # -- inside: the Function's arguments are all positional, the keyword-only ones last
+    def _call_form(self, args):
+        """(positional arguments, keyword-only ones by name)"""
+        n = len(args) - len(self._keywords)
+        return args[:n], dict(zip(self._keywords, args[n:]))
+
     def _setup_context(self, ctx, inputs, output):
-        if self._setup is not None:
-            self._setup(ctx=ctx, inputs=inputs, output=output)
+        if self._setup is None:
+            return
+        positional, keywords = self._call_form(inputs)
+        extra = {"keyword_only_inputs": keywords} if keywords else {}
+        self._setup(ctx=ctx, inputs=positional, output=output, **extra)
 
     def _run_backward(self, ctx, *grads):
         if self._backward is None:
             raise RuntimeError(f"Trying to backward through {self._qualname} but no autograd formula was registered. Please use "
                                "register_autograd to add one.")
-        return self._backward(ctx, *grads)
+        found = self._backward(ctx, *grads)
+        return (*(found if isinstance(found, (tuple, list)) else (found,)), *[None] * len(self._keywords))
 
     def _unaliased(self, function):
         """The function of positional arguments; a result that is an argument, or a view of one, is refused."""
-        parameters = self._signature.parameters.values()
-        n_positional = sum(p.kind is not p.KEYWORD_ONLY for p in parameters)
-        keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-
         def forward(*args):
-            result = function(*args[:n_positional], **dict(zip(keywords, args[n_positional:])))
+            positional, keywords = self._call_form(args)
+            result = function(*positional, **keywords)
             for item in result if isinstance(result, tuple) else (result,):
                 if isinstance(item, (list, dict)):
                     raise NotImplementedError(f"{self._qualname}: results in a {type(item).__name__} aren't supported: return a tuple of tensors")
@@ -122,7 +130,11 @@ class CustomOpDef:
             return result
         return forward
 
-    def _refuse_lists(self, args):
+    def _refuse_without_gradient(self, args):
+        for name in self._keywords:
+            value = args[list(self._signature.parameters).index(name)]
+            if isinstance(value, TensorBase) and value.requires_grad:
+                raise NotImplementedError(f"{self._qualname}: keyword-only argument {name!r} gets no gradient: make it positional, or detach it")
         for name, arg in zip(self._signature.parameters, args):
             if isinstance(arg, (list, tuple)) and any(isinstance(a, TensorBase) and a.requires_grad for a in arg):
                 raise NotImplementedError(f"{self._qualname}: argument {name!r} is a list of tensors, which get no gradient here: detach them")
@@ -132,8 +144,9 @@ class CustomOpDef:
         if is_grad_enabled() and any(isinstance(a, TensorBase) and a.requires_grad for a in arguments.values()):
             raise NotImplementedError(f"{self._qualname}: an operation that writes to its arguments ({', '.join(self._mutates)}) isn't "
                                       "differentiable: call it under no_grad, or detach its arguments")
-        result = self._function.apply(*arguments.values())
-        for name in self._mutates:
-            if isinstance(arguments[name], TensorBase):
-                arguments[name]._bump_version()
-        return result
+        try:
+            return self._function.apply(*arguments.values())
+        finally:
+            for name in self._mutates:
+                if isinstance(arguments[name], TensorBase):
+                    arguments[name]._bump_version()

@@ -117,6 +117,17 @@ def define_operation(name, function, *, kernels=None, vjp=None, nograd=False, pr
     return call
 
 
+def _numbers_as_tensors(B, args, kinds):
+    """Numbers in the place of tensors as 0-dim tensors of the dtype that they promote to, as kernels get them."""
+    numbers = [at for at, kind in enumerate(kinds) if kind == T and isinstance(args[at], (bool, int, float, complex))]
+    given = list(args)
+    if numbers:
+        like = next(tensor for arg in args for tensor in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(tensor, TensorBase))
+        for at in numbers:
+            given[at] = B.full((), args[at], dtype=B.result_type(like, args[at]), device=like.device)
+    return given
+
+
 def _apart_from_arguments(signature, n_results):
     """The body of an operation with a gradient of its own: what it returns becomes the output of a node, so it must be a
     tensor of its own, not an argument and not a view of one."""
@@ -124,9 +135,9 @@ def _apart_from_arguments(signature, n_results):
     plain = tuple((at, p) for at, (p, kind) in enumerate(zip(signature.params, signature.kinds)) if kind == PLAIN)
 
     def body(B, *args, **kwargs):
-        given = (*args, *kwargs.values())           # in the order of the parameters
+        given = _numbers_as_tensors(B, (*args, *kwargs.values()), signature.kinds)      # in the order of the parameters
         refuse_tensors(name, plain, given)
-        results = function(B, *args, **kwargs)
+        results = function(B, *given[:len(args)], **dict(zip(kwargs, given[len(args):])))
         items = as_tuple(name, results, n_results)
         for item in items:
             if not isinstance(item, TensorBase):

@@ -1,4 +1,6 @@
 """`x[index]` and `x[index] = value` in all forms that NumPy and PyTorch share."""
+import warnings
+
 import numpy as np
 
 from ..core.definitions import functions, methods, op, operations, primitive
@@ -61,6 +63,11 @@ def _read(index, device):
     return tuple(items)
 
 
+def _deprecate_bytes(mask):
+    if mask.dtype.name == "uint8":
+        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+
+
 def _split(x, items):
     """Apply the basic entries as one view; return it and the index tensors by dim of that view (None: whole dim)."""
     basic, tensors = [], []
@@ -79,6 +86,7 @@ def _split(x, items):
             if not isinstance(item, int):
                 tensors.append(None)
         elif item.dtype.name in ("bool", "uint8"):
+            _deprecate_bytes(item)
             if item.ndim == 0:
                 basic.append(None)        # a mask of one element: a new dim of size 1, taken or not
                 tensors.append(B.nonzero(B.unsqueeze(item, 0))[:, 0])
@@ -198,6 +206,8 @@ def _without_masks(x, indices):
     items = []
     for index in indices:
         is_mask = index is not None and index.dtype.name in ("bool", "uint8")
+        if is_mask:
+            _deprecate_bytes(index)
         items += [(index, d) for d in range(index.ndim)] if is_mask else [index]
     if len(items) > x.ndim:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(items)})")

@@ -1,0 +1,8 @@
+"""oneDNN: not used."""
+
+enabled = True
+
+
+def is_available():
+    """False."""
+    return False

@@ -1,0 +1,240 @@
+"""The forms of an operation that write to memory that stands already: in place, and `out=`."""
+import warnings
+
+cimport numpy as cnp
+
+from .device cimport Device
+from .dtype cimport FLOATING, DType
+from .history cimport check_writable, connect_written
+from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode
+from .op cimport FLOAT, REFUSALS, SAME, Op
+from .operands cimport (alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar, may_overlap,
+                        same_memory, scaled, write_array)
+from .record cimport RAW, RAWS, TENSOR, TENSORS
+from .record cimport OpNode, any_needs_grad, mark_derived, save
+from .tensor cimport TensorBase, Version
+from . import mode as _mode
+from .record import namespace
+
+cnp.import_array()
+
+cdef object B = namespace
+
+
+cdef class WritableOp(Op):
+    """An operation whose result can be written to a tensor that is given."""
+
+    cdef object call2_(self, object a, object b):
+        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b):
+            return a
+        return self.run_inplace([a, b], True)
+
+    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
+        """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
+        cdef unsigned int mode = get_mode()
+        cdef Version version
+        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.view is not None
+                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
+            return False
+        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
+            return False
+        entry = self.entry(t.device)
+        if entry is None or not self.takes_out[t.device.slot]:
+            return False
+        try:
+            entry(t.array, u.array, t.array)
+        except REFUSALS as error:
+            raise self.explained(error, [t, u]) from None
+        version = t.version_()
+        version.value += 1
+        return True
+
+    def in_place(self, *args, **kwargs):
+        """The form that writes its result to its first argument."""
+        alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
+        bound = self.bind(args, kwargs)
+        if alpha is not None:
+            bound[1] = scaled(bound[0], bound[1], alpha)
+        return self.run_inplace(bound, False)
+
+    cdef object run_inplace(self, list args, bint operator):
+        """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
+        cdef TensorBase target
+        cdef unsigned int mode = get_mode()
+        cdef bint record
+        cdef OpNode node = None
+        cdef Version version
+        if not isinstance(args[0], TensorBase):
+            raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
+        if operator:
+            for item in args:
+                if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
+                    return NotImplemented
+        target = <TensorBase>args[0]
+        record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
+        if record:
+            if target.inference:
+                raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
+            record = any_needs_grad(args)
+            check_writable(target, record)
+        check_no_overlap(target)
+        if record and self.gradient is None:
+            # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
+            result = self.run(apart(args, target))
+            self.check_result(target, result)
+            return target.copy_(result)
+        self.common_device(args)
+        if record:
+            bound = list(args)
+            self.normalise(bound)
+            node = self.gradient.prepare(bound, target)
+        self.run_into(list(args), target, True)
+        version = target.version_()
+        version.value += 1
+        if record:
+            if self.gradient.saves_output:
+                node.output = saved_result(target)
+            connect_written(target, node)
+        if mode & TRACK_DERIVED:
+            mark_derived(target, args, record)
+        return target
+
+    cdef object run_into(self, list args, TensorBase target, bint inplace):
+        """Compute under no-grad and write to target's memory; directly where the entry takes `out`."""
+        cdef Device device = target.device
+        cdef DType compute
+        cdef unsigned int before
+        cdef TensorBase result
+        self.common_device(args)
+        self.normalise(args)
+        entry = self.entry(device)
+        if entry is not None and self.takes_out[device.slot] and self.result == "same" and device._backend.mutable:
+            compute = self.compute_dtype(args)
+            if (compute is None or compute is target.dtype) and self.fits(args, target):
+                try:
+                    entry(*self.kernel_args(args, compute, device), out=target.array)
+                except REFUSALS as error:
+                    raise self.explained(error, args) from None
+                return target
+        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
+        try:
+            raw = self.run(args)
+        finally:
+            _mode.swap_bits(NO_GRAD, before)
+        result = <TensorBase>raw
+        self.check_result(target, result)
+        write_array(target, result)
+        return target
+
+    cdef bint fits(self, list args, TensorBase target) except -1:
+        """The result has exactly the target's shape and dtype, and no operand lies crosswise over it."""
+        cdef tuple shape = target.shape_()
+        cdef int i
+        cdef bint full = False
+        for i in range(self.n_params):
+            if self.kinds[i] >= TENSORS and self.kinds[i] <= RAWS:
+                return False
+            if (self.kinds[i] == TENSOR or self.kinds[i] == RAW) and isinstance(args[i], TensorBase):
+                other = (<TensorBase>args[i]).shape_()
+                full = full or other == shape
+                if not broadcasts_to(other, shape):
+                    return False
+                if not same_memory(<TensorBase>args[i], target) and may_overlap(<TensorBase>args[i], target):
+                    return False
+        return full and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array) if type(target.array) is cnp.ndarray else full
+
+    cdef int check_result(self, TensorBase target, TensorBase result) except -1:
+        if result.dtype.category > target.dtype.category:
+            raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(target.dtype)}")
+        if result.shape_() != target.shape_():
+            raise RuntimeError(f"output with shape {list(target.shape_())} doesn't match the broadcast shape {list(result.shape_())}")
+        return 0
+
+    cdef object run_out(self, list args, object out):
+        """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
+        cdef unsigned int before
+        check_out(self, out)
+        if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
+            raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                               "arguments requires grad.")
+        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
+        try:
+            if get_mode() & TRACK_DERIVED:
+                mark_derived(out, args, False)
+            if isinstance(out, TensorBase):
+                check_no_overlap(<TensorBase>out)
+                self.direct_or_copied(args, <TensorBase>out)
+                return out
+            results = self.run(args)
+            if not isinstance(results, tuple) or len(results) != len(out):
+                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not tuple of {len(out)}")
+            for t, r in zip(out, results):
+                write_out(self, t, r)
+            return self.returns(out) if self.returns is not None else tuple(out)
+        finally:
+            _mode.swap_bits(NO_GRAD, before)
+
+    cdef int direct_or_copied(self, list args, TensorBase out) except -1:
+        cdef Version version
+        cdef DType compute
+        self.common_device(args)
+        if self.result == "same" and out.device._backend.mutable:
+            entry = self.entry(out.device)
+            if entry is not None and self.takes_out[out.device.slot]:
+                bound = list(args)
+                self.normalise(bound)
+                compute = self.compute_dtype(bound)
+                if compute is out.dtype and self.fits(bound, out):
+                    try:
+                        entry(*self.kernel_args(bound, compute, out.device), out=out.array)
+                    except REFUSALS as error:
+                        raise self.explained(error, bound) from None
+                    version = out.version_()
+                    version.value += 1
+                    return 0
+        result = self.run(args)
+        if isinstance(result, tuple):
+            raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")
+        return write_out(self, out, result)
+
+
+cdef int check_out(Op op, object out) except -1:
+    for item in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(item, TensorBase):
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor or tuple of Tensors, not {type(item).__name__}")
+    return 0
+
+
+cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
+    if result.dtype.category > out.dtype.category:
+        raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(out.dtype)}")
+    if result.device is not out.device:
+        raise RuntimeError(different_devices(result.device, out.device))
+    if result.shape_() != out.shape_():
+        if out.numel():
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape_())}, which does not "
+                          f"match the required output shape {list(result.shape_())}. This behavior is deprecated, and in a future "
+                          "PyTorch release outputs will not be resized unless they have zero elements.", stacklevel=3)
+        out.resize_(result.shape_())
+    write_array(out, result)
+    out._bump_version()
+    return 0
+
+
+cdef list apart(list args, TensorBase target):
+    """The arguments, with copies of those that stand on target's memory."""
+    return [B.clone(a) if isinstance(a, TensorBase) and (a is target or ((<TensorBase>a).storage is not None
+            and (<TensorBase>a).storage is target.storage)) else a for a in args]
+
+
+cdef object saved_result(TensorBase written):
+    """The value just written, as output 0 of the node that wrote it."""
+    cdef bint requires = written.requires
+    cdef int nr = written.nr
+    written.requires = True
+    written.nr = 0
+    try:
+        return save(written, True)
+    finally:
+        written.requires = requires
+        written.nr = nr
