@@ -46,7 +46,7 @@ cdef inline cnp.ndarray contiguous(cnp.ndarray a):
 
 
 cdef inline cnp.ndarray empty_like(cnp.ndarray a):
-    return new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), a.dtype)
+    return new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), <cnp.dtype>cnp.PyArray_DESCR(a))
 
 
 cdef inline bint is_half(cnp.ndarray a) except -1:
@@ -181,12 +181,21 @@ cdef int split_shape(str name, cnp.ndarray a, int normalized_ndim, Py_ssize_t* r
 
 cdef cnp.ndarray parameter(str name, str what, cnp.ndarray a, int normalized_ndim, p, double default):
     """weight or bias, contiguous and of the normalised shape."""
-    cdef tuple shape = np.shape(a)[a.ndim - normalized_ndim:]
+    cdef int i, lead = cnp.PyArray_NDIM(a) - normalized_ndim
+    cdef bint fits = True
+    cdef cnp.ndarray given
     if p is None:
-        return np.full(shape, default, a.dtype)
-    if np.shape(p) != shape or p.dtype != a.dtype:
-        raise ValueError(f"{name}(): expected {what} of shape {shape} and dtype {a.dtype}, got {np.shape(p)} and {p.dtype}")
-    return contiguous(p)
+        given = new_array(normalized_ndim, <const Py_ssize_t*>cnp.PyArray_DIMS(a) + lead, <cnp.dtype>cnp.PyArray_DESCR(a))
+        given.fill(default)
+        return given
+    given = p
+    fits = cnp.PyArray_NDIM(given) == normalized_ndim and code_of(given) == code_of(a)
+    if fits:
+        for i in range(normalized_ndim):
+            fits = fits and cnp.PyArray_DIM(given, i) == cnp.PyArray_DIM(a, lead + i)
+    if not fits:
+        raise ValueError(f"{name}(): expected {what} of shape {np.shape(a)[lead:]} and dtype {a.dtype}, got {np.shape(p)} and {p.dtype}")
+    return contiguous(given)
 
 
 cdef cnp.ndarray statistics_of(cnp.ndarray a, int normalized_ndim):
@@ -195,7 +204,7 @@ cdef cnp.ndarray statistics_of(cnp.ndarray a, int normalized_ndim):
     cdef int i, ndim = cnp.PyArray_NDIM(a)
     for i in range(ndim):
         shape[i] = cnp.PyArray_DIM(a, i) if i < ndim - normalized_ndim else 1
-    return new_array(ndim, shape, a.dtype)
+    return new_array(ndim, shape, <cnp.dtype>cnp.PyArray_DESCR(a))
 
 
 def layer_norm(cnp.ndarray a, int normalized_ndim, weight, bias, double eps):

@@ -187,6 +187,8 @@ cdef int load_geometry(TensorBase t, Geometry* g) except -1:
         g.offset = 0
         if t.storage is not None:
             g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) >> shift
+        if cnp.PyArray_SIZE(array) == 0:
+            geometry.set_contiguous(g)    # NumPy has no strides worth keeping for an empty array
         return 0
     geometry.load_shape(g, t.array.shape)
     geometry.set_contiguous(g)

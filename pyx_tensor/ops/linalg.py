@@ -210,11 +210,11 @@ def tensordot(B, a: T, b: T, dims=2):
 # --- several products ---------------------------------------------------------------------------------------------
 @op()
 def matrix_power(B, input: T, n):
-    """The n-th power of square matrices, by squaring; the inverse's for negative n."""
+    """The n-th power of square matrices, by squaring; n isn't negative."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but got shape {list(input.shape)}")
     if n < 0:
-        input, n = B._inv(input), -n
+        raise NotImplementedError(f"matrix_power: negative powers need an inverse, which isn't available; got n={n}")
     if n == 0:
         return B.clone(B.expand(B.eye(input.shape[-1], dtype=input.dtype, device=input.device), tuple(input.shape)))
     result = None

@@ -98,7 +98,14 @@ static inline float exp_sum_f32(float x, float extra) {
     float t, low, r = exp_reduce_f32(x, extra, &t, &low);
     return scale_f32(exp_series_f32(r, low), t);
 }
-static inline float exp_f32(float x) { return exp_sum_f32(clip_f32(x, -104.f, 89.f), 0.f); }
+/* e^x for x in the range of results, without the corrections above: they would take a third of the time to save half an ulp */
+static inline float exp_plain_f32(float x) {
+    float t = x * (float)LOG2E + ROUNDER_F32, n = t - ROUNDER_F32, r = (x - n * LN2_HI_F32) - n * LN2_LO_F32;
+    return scale_f32(1.f + (r + r * r * exp_tail_f32(r)), t);
+}
+static inline float exp_f32(float x) { return exp_plain_f32(clip_f32(x, -104.f, 89.f)); }
+/* for x <= 0 */
+static inline float exp_falling_f32(float x) { return exp_plain_f32(x < -104.f ? -104.f : x); }
 /* 2^shift e^x, which may be a number where e^x is not */
 static inline double exp_shifted_f64(double x, double shift) {
     double t, low, r = exp_reduce_f64(clip_f64(x, -760., 720.), &t, &low);
@@ -272,7 +279,7 @@ FLOAT_FROM_DOUBLE(acosh)
 FLOAT_FROM_DOUBLE(atanh)
 
 /* With e = e^-|x|, which never overflows, and q = e / (1 + e): 1 - q, or for negative x q itself, which e - e q rounds less */
-static inline float sigmoid_f32(float x) { float e = exp_f32(-fabsf(x)), q = e / (1.f + e); return x < 0.f ? e - e * q : 1.f - q; }
+static inline float sigmoid_f32(float x) { float e = exp_falling_f32(-fabsf(x)), q = e / (1.f + e); return x < 0.f ? e - e * q : 1.f - q; }
 static inline double sigmoid_f64(double x) { double e = exp_f64(-fabs(x)), q = e / (1. + e); return x < 0. ? e - e * q : 1. - q; }
 
 /* x sigmoid(x); for negative x the power of two comes last, so that e^x may be below the range of numbers */

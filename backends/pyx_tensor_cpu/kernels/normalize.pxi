@@ -56,6 +56,37 @@ cdef inline Floating term(Floating* p, Floating* q, Floating* r, Floating centre
         return p[i] * q[i] * (r[i] - centre)
 
 
+cdef inline void add_upper(Floating* lane, Py_ssize_t half) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(half):
+        lane[j] += lane[j + half]
+
+
+cdef inline Floating sum_of_lanes(Floating* lane) noexcept nogil:
+    """The sum of LANE_BYTES of numbers; in steps of known width, which the compiler unrolls."""
+    if Floating is float:
+        add_upper(lane, 16)
+    add_upper(lane, 8)
+    add_upper(lane, 4)
+    add_upper(lane, 2)
+    return lane[0] + lane[1]
+
+
+cdef inline void max_upper(Floating* lane, Py_ssize_t half) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(half):
+        lane[j] = lane[j + half] if lane[j + half] > lane[j] else lane[j]
+
+
+cdef inline Floating max_of_lanes(Floating* lane) noexcept nogil:
+    if Floating is float:
+        max_upper(lane, 16)
+    max_upper(lane, 8)
+    max_upper(lane, 4)
+    max_upper(lane, 2)
+    return lane[1] if lane[1] > lane[0] else lane[0]
+
+
 cdef inline Floating block_sum(Floating* p, Floating* q, Floating* r, Floating centre, Py_ssize_t n, Term* tag) noexcept nogil:
     cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Floating)), i = 0, j
     cdef Floating lane[LANE_BYTES]
@@ -73,11 +104,7 @@ cdef inline Floating block_sum(Floating* p, Floating* q, Floating* r, Floating c
         i += width
     for j in range(n - i):
         lane[j] += term(p, q, r, centre, i + j, tag)
-    while width > 1:
-        width //= 2
-        for j in range(width):
-            lane[j] += lane[j + width]
-    return lane[0]
+    return sum_of_lanes(<Floating*>lane)
 
 
 cdef inline double row_sum(Floating* p, Floating* q, Floating* r, Floating centre, Py_ssize_t n, Term* tag) noexcept nogil:
@@ -103,8 +130,7 @@ cdef inline Floating row_max(Floating* p, Py_ssize_t n) noexcept nogil:
             for j in range(width):
                 lane[j] = p[i + j] if p[i + j] > lane[j] else lane[j]
             i += width
-        for j in range(width):
-            best = lane[j] if lane[j] > best else best
+        best = max_of_lanes(<Floating*>lane)
     while i < n:
         best = p[i] if p[i] > best else best
         i += 1
