@@ -178,7 +178,7 @@ def float_power(B, input: T, exponent: T):
     return B.pow(double(input), double(exponent))
 
 
-@op(inplace=True, promote="common")
+@op(inplace=True)
 def ldexp(B, input: T, other: T):
     """`input * 2^other`."""
     if hasattr(other, "dtype") and input.dtype.is_floating_point and not other.dtype.is_floating_point:

@@ -448,7 +448,7 @@ def frac(B, input: T):
     return B.sub(input, B.trunc(input))
 
 
-@op(promote="common")
+@op(numbers="second", promote="common")
 def rsub(B, input: T, other: T, *, alpha=1):
     """`other - alpha * input`."""
     return B.sub(other, input, alpha=alpha)
@@ -586,13 +586,13 @@ def _as_operand(B, number, input):
     return number if hasattr(number, "dtype") else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
-@op(promote="common", inplace=True)
+@op(numbers="second", promote="common", inplace=True)
 def clamp_min(B, input: T, min: T):
     """`input`, at least `min`."""
     return B.clamp(input, min=min)
 
 
-@op(promote="common", inplace=True)
+@op(numbers="second", promote="common", inplace=True)
 def clamp_max(B, input: T, max: T):
     """`input`, at most `max`."""
     return B.clamp(input, max=max)
