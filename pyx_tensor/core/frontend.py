@@ -20,12 +20,22 @@ def _needs_detach(tensor):
     return RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
 
 
-class Tensor(TensorBase):
+class _TensorMeta(type):
+    """Shows a class under PyTorch's name, which its `__module__` can't give: pickles would look for it there."""
+
+    def __repr__(cls):
+        shown = cls.__dict__.get("_torch_name")
+        return super().__repr__() if shown is None else f"<class '{shown}'>"
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array on a device that records what is computed from it.
 
     Make one with `tensor`, `zeros`, `from_numpy` and so on. `Tensor(2, 3)` is PyTorch's early constructor: an uninitialised
     tensor of that shape and the default dtype; `Tensor([1, 2])` copies data into the default dtype.
     """
+
+    _torch_name = "torch.Tensor"
 
     def __init__(self, *args, dtype=None, device=None):
         if len(args) == 1 and isinstance(args[0], TensorBase):
@@ -347,6 +357,8 @@ class Parameter(Tensor):
         data: a tensor (shared, not copied); an empty one by default.
         requires_grad: True by default.
     """
+
+    _torch_name = "torch.nn.parameter.Parameter"
 
     def __init__(self, data=None, requires_grad=True):
         self._adopt(B.empty((0,)) if data is None else data.detach() if isinstance(data, TensorBase) else B.tensor(data))

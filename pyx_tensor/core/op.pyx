@@ -119,10 +119,13 @@ cdef class Op(Slot):
             if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
                 if entry is not None:
-                    if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                        return wrap_array(guarded1(self, entry, t), t.device)
-                    if self.gradient is not None and self.n_aux == 0:
-                        return self.recorded(wrap_array(guarded1(self, entry, t), t.device), [a])
+                    try:
+                        if mode & NO_GRAD or not t.needs_grad() or self.nograd:
+                            return wrap_array(entry(t.array), t.device)
+                        if self.gradient is not None and self.n_aux == 0:
+                            return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                    except REFUSALS:
+                        pass          # the general path finds another way, or says what was wrong
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -259,6 +262,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*self.kernel_args(args, compute, device))
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+                return self.finish_default(args, device, record)
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
 
@@ -299,6 +304,8 @@ cdef class Op(Slot):
         try:
             raw = entry(*arrays)
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:
+                return None
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, needed)
 
@@ -549,13 +556,6 @@ cdef object why_not_tensors(Op op, list args, object error):
                 and not (args[i] is None and op.signature.defaults[i] is None)):
             return TypeError(f"{op.name}(): argument '{op.signature.params[i]}' must be Tensor, not {type(args[i]).__name__}")
     return error
-
-
-cdef object guarded1(Op op, object entry, TensorBase t):
-    try:
-        return entry(t.array)
-    except REFUSALS as error:
-        raise op.explained(error, [t]) from None
 
 
 cdef object guarded_scalar(Op op, object entry, TensorBase t, object number):

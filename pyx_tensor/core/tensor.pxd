@@ -50,7 +50,6 @@ cdef class TensorBase:
     cdef Version version_(self)
     cdef bint needs_grad(self) except -1
     cdef int adopt(self, TensorBase other) except -1
-    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1
     cdef int point_at(self, object array, Storage storage) except -1
 
 cdef type tensor_class
@@ -59,6 +58,7 @@ cdef TensorBase new_tensor(object array, DType dtype, Device device)
 cdef TensorBase wrap_array(object array, Device device)
 cdef int load_geometry(TensorBase t, Geometry* g) except -1
 cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1
+cdef object ndarray_view(object like, Storage storage, Geometry* g)
 cdef TensorBase make_view(TensorBase t, Geometry* g)
 cdef TensorBase make_retyped_view(TensorBase t, DType dtype)
 cdef TensorBase detached(TensorBase t)

@@ -81,13 +81,15 @@ tensor_class = None
 parameter_class = None
 
 
-def register_classes(type tensor, type parameter):
-    """Called once by core/frontend.py with the public classes."""
+def register_classes(tensor, parameter):
+    """Called once by core/frontend.py with the public classes (which have a metaclass: Cython's `type` means exactly `type`)."""
     global tensor_class, parameter_class
-    tensor_class = tensor
-    parameter_class = parameter
-    pyx_inherit_operators(tensor, TensorBase)
-    pyx_inherit_operators(parameter, TensorBase)
+    if not (isinstance(tensor, type) and isinstance(parameter, type)):
+        raise TypeError("register_classes expects two classes")
+    tensor_class = <type>tensor
+    parameter_class = <type>parameter
+    pyx_inherit_operators(tensor_class, TensorBase)
+    pyx_inherit_operators(parameter_class, TensorBase)
 
 
 @cython.freelist(64)
@@ -219,8 +221,9 @@ cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1:
     return 0
 
 
-cdef object ndarray_view(cnp.ndarray like, Storage storage, Geometry* g):
-    """An ndarray on the storage with any shape and strides; its base keeps the memory alive."""
+cdef object ndarray_view(object array, Storage storage, Geometry* g):
+    """An ndarray of the kind of `array` on the storage, with any shape and strides; its base keeps the memory alive."""
+    cdef cnp.ndarray like = <cnp.ndarray>array
     cdef Py_ssize_t strides[geometry.MAX_DIMS]
     cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(like)
     cdef int i, flags = cnp.PyArray_FLAGS(<cnp.ndarray>storage.array) & cnp.NPY_ARRAY_WRITEABLE
@@ -472,39 +475,6 @@ cdef class TensorBase:
         self.version = other.version_()
         return 0
 
-    def _resize(self, tuple sizes):
-        """Take another shape at the same offset; grow the storage, with all its tensors, where it is too small."""
-        cdef Geometry g
-        cdef Storage storage = self.storage_()
-        cdef Py_ssize_t needed
-        cdef TensorBase t, resized
-        load_geometry(self, &g)
-        geometry.load_shape(&g, sizes)
-        geometry.set_contiguous(&g)
-        needed = (g.offset + geometry.numel(&g)) * self.dtype.itemsize
-        if needed > storage.nbytes:
-            self.grow(storage, needed)
-        resized = make_view(self, &g)
-        self.point_at(resized.array, self.storage)
-        return self
-
-    cdef int grow(self, Storage storage, Py_ssize_t nbytes) except -1:
-        """Give a storage, and all tensors on it, more memory."""
-        cdef Geometry g
-        cdef TensorBase t
-        cdef Storage grown
-        if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
-            raise RuntimeError("Trying to resize storage that is not resizable")
-        backend = self.device._backend
-        root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
-        old = (<cnp.ndarray>storage.array).ravel("K")
-        root[:old.size] = old
-        grown = new_tensor(root, storage.dtype, storage.device).storage_()
-        for t in storage.tensors:
-            load_geometry(t, &g)
-            t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
-        return 0
-
     def _become(self, TensorBase view not None):
         """Take the shape, strides and place in the graph of a view of this very tensor."""
         self.point_at(view.array, view.storage)
@@ -619,49 +589,6 @@ cdef class TensorBase:
     def _detached(self):
         return detached(self)
 
-    # -- copies outside of the graph
-    def _new_like(self, fill):
-        """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
-        backend = self.device._backend
-        dtype = backend.dtypes[self.dtype.name]
-        where = () if self.device.index is None else (self.device.index,)
-        array = backend.empty(self.shape_(), dtype, *where) if fill is None else backend.full(self.shape_(), fill, dtype, *where)
-        return new_tensor(array, self.dtype, self.device)
-
-    def _copied(self, bint preserve):
-        """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
-        if preserve and type(self.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
-            order = dense_order(self)
-            if order is not None:
-                copied = self.device._backend.copy(self.array.transpose(order))
-                back = sorted(range(len(order)), key=order.__getitem__)
-                return new_tensor(copied.transpose(back), self.dtype, self.device)
-        return new_tensor(self.device._backend.copy(self.array), self.dtype, self.device)
-
-    def _converted(self, DType dtype, Device device):
-        """The values as another dtype and/or on another device (None: as here)."""
-        cdef Device target = self.device
-        if device is not None:
-            device.resolve()
-            target = device.canonical
-        array = self.array
-        if dtype is not None and dtype is not self.dtype:
-            array = self.device._backend.cast(array, self.device._backend.dtypes[dtype.name])
-        if target is not self.device:
-            array = target._backend.from_numpy(self.device._backend.to_numpy(array).copy(), target.ordinal)
-        return new_tensor(array, dtype or self.dtype, target)
-
-    def _is_on(self, Device device not None):
-        device.resolve()
-        return device.canonical is self.device
-
-    def _can_view(self, sizes):
-        """True where `view(sizes)` needs no copy."""
-        cdef Geometry g, wanted
-        load_geometry(self, &g)
-        geometry.infer_size(&wanted, sizes, geometry.numel(&g))
-        return geometry.reshape_strides(&g, &wanted)
-
     # -- operators. With C's slots (c_api_binop_methods) either operand may be the tensor, and subclasses inherit the slot
     # itself: an operator costs no attribute look-up.
     def __add__(self, other): return _add.call2(self, other)
@@ -723,26 +650,6 @@ cdef class TensorBase:
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]
-
-
-cdef bint owns_memory(cnp.ndarray array):
-    """False for memory that came from outside: an ndarray's, a buffer's."""
-    base = (<object>array).base
-    return base is None or not isinstance(base, np.ndarray)
-
-
-cdef tuple dense_order(TensorBase t):
-    """The dims from the longest stride to the shortest, where the elements fill their memory; else None."""
-    cdef Geometry g
-    cdef Py_ssize_t expected = 1
-    load_geometry(t, &g)
-    order = sorted(range(g.ndim), key=lambda d: (-g.strides[d], d))
-    for d in reversed(order):
-        if g.shape[d] != 1:
-            if g.strides[d] != expected:
-                return None
-            expected *= g.shape[d]
-    return tuple(order)
 
 
 cdef Py_ssize_t extent(cnp.ndarray array) noexcept:

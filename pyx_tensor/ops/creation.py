@@ -1,6 +1,7 @@
 """Making tensors: from shapes, from Python data, from arrays."""
 import numpy as np
 
+from ..core.copying import new_like
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
 from ..core.device import get_default_device, make_device, resolved_device
@@ -136,7 +137,7 @@ def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
         _check_like(name, input)
         if dtype is None and device is None and not requires_grad:
-            return input._new_like(fill)
+            return new_like(input, fill)
         return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."

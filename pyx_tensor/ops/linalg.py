@@ -131,6 +131,8 @@ def outer(B, input: T, vec2: T):
 
 
 def _scaled(B, x, factor):
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        factor = int(factor)
     return x if factor == 1 else B.mul(x, factor)
 
 
@@ -171,7 +173,7 @@ def baddbmm(B, input: T, batch1: T, batch2: T, *, beta=1, alpha=1):
 @op(inplace=True)
 def addbmm(B, input: T, batch1: T, batch2: T, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    return _plus(B, input, B.sum(B.bmm(batch1, batch2), 0), beta, alpha)
+    return _plus(B, input, B.sum(B.bmm(batch1, batch2), 0, dtype=batch1.dtype), beta, alpha)
 
 
 @op(method=False)

@@ -1,6 +1,7 @@
 """Writing to a tensor's memory, and moving it."""
 import math
 
+from ..core.copying import resize
 from ..core.definitions import functions, methods, op
 from ..core.operands import check_scalar, prepare_write
 from ..core.record import namespace as B
@@ -80,7 +81,7 @@ def resize_(self, *sizes, memory_format=None):
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if tuple(self.shape) != sizes:
-        self._resize(sizes)
+        resize(self, sizes)
     return self
 
 

@@ -9,15 +9,22 @@ from .pointwise import conjugate
 
 
 # --- angles and complex numbers -----------------------------------------------------------------------------------
+def _refuse_complex(name, input):
+    if input.dtype.is_complex:
+        raise RuntimeError(f"{name} is not supported for complex tensors.")
+
+
 @op(inplace=True)
 def deg2rad(B, input: T):
     """Degrees as radians."""
+    _refuse_complex("deg2rad", input)
     return B.mul(input, math.pi / 180)
 
 
 @op(inplace=True)
 def rad2deg(B, input: T):
     """Radians as degrees."""
+    _refuse_complex("rad2deg", input)
     return B.mul(input, 180 / math.pi)
 
 
@@ -174,6 +181,8 @@ def float_power(B, input: T, exponent: T):
 @op(inplace=True, promote="common")
 def ldexp(B, input: T, other: T):
     """`input * 2^other`."""
+    if hasattr(other, "dtype") and input.dtype.is_floating_point and not other.dtype.is_floating_point:
+        other = other.to(input.dtype)
     return B.mul(input, B.pow(2.0, other))
 
 
@@ -319,5 +328,5 @@ def mvlgamma(B, input: T, p):
         raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
     if bool(B.any(B.le(input, (p - 1) / 2))):
         raise RuntimeError(f"All elements must be greater than (p-1)/2, got p={p}")
-    shifts = B.mul(B.arange(p, device=input.device), -0.5)
+    shifts = B.mul(B.arange(p, device=input.device), -0.5).to(input.dtype if input.dtype.is_floating_point else None)
     return B.add(B.sum(B.lgamma(B.add(B.unsqueeze(input, -1), shifts)), -1), p * (p - 1) / 4 * math.log(math.pi))

@@ -345,10 +345,10 @@ def rsqrt(B, input: T):
     return B.reciprocal(B.sqrt(input))
 
 
-@op(entry="square", promote="common", inplace=True)
+@op(inplace=True)
 def square(B, input: T):
     """`input * input`."""
-    return B.mul(input, input)
+    return B.pow(input, 2)
 
 
 @primitive(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.mul(g, conjugate(B, B.cos(input)))))

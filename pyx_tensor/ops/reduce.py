@@ -165,15 +165,29 @@ max = _max_or_min("max", lambda B: B.max_dim, lambda B: B.amax, lambda B: B.maxi
 min = _max_or_min("min", lambda B: B.min_dim, lambda B: B.amin, lambda B: B.minimum, "smallest")
 
 
-@op(result="bool", nograd=True)
+@op(nograd=True, entry=False)
 def any(B, input: T, dim: Dims = None, keepdim=False):
-    """True where any element (along dims) is non-zero; False of nothing."""
+    """True where any element (along dims) is non-zero; False of nothing. uint8 gives uint8."""
+    found = B._any(input, dim, keepdim)
+    return found.to(input.dtype) if input.dtype.name == "uint8" else found
+
+
+@op(result="bool", nograd=True, hidden=True, entry="any")
+def _any(B, input: T, dim: Dims = None, keepdim=False):
+    """`any` as bool."""
     return B.ne(B.sum(B.ne(input, 0), dim or None, keepdim), 0) if input.ndim else B.ne(input, 0)
 
 
-@op(result="bool", nograd=True)
+@op(nograd=True, entry=False)
 def all(B, input: T, dim: Dims = None, keepdim=False):
-    """True where all elements (along dims) are non-zero; True of nothing."""
+    """True where all elements (along dims) are non-zero; True of nothing. uint8 gives uint8."""
+    found = B._all(input, dim, keepdim)
+    return found.to(input.dtype) if input.dtype.name == "uint8" else found
+
+
+@op(result="bool", nograd=True, hidden=True, entry="all")
+def _all(B, input: T, dim: Dims = None, keepdim=False):
+    """`all` as bool."""
     return B.eq(B.sum(B.eq(input, 0), dim or None, keepdim), 0) if input.ndim else B.ne(input, 0)
 
 

@@ -158,10 +158,12 @@ def _areas(B, name, y, x, dx, dim):
     """The trapezoids between neighbours."""
     if x is not None and dx is not None:
         raise TypeError(f"{name}() takes x or dx, not both")
+    if y.dtype.name == "bool":
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     dim = dim % max(y.ndim, 1)
     before, behind = _neighbours(B, y, dim)
-    heights = B.mul(B.add(before, behind), 0.5)
-    return B.mul(heights, _steps(B, x, y, dim) if x is not None else 1 if dx is None else dx)
+    steps = _steps(B, x, y, dim) if x is not None else 1 if dx is None else dx
+    return B.mul(B.mul(B.add(before, behind), steps), 0.5)
 
 
 @op(public=("trapezoid", "trapz"), method=False)

@@ -1,6 +1,7 @@
 """Views and operations that rearrange elements. What a view does to shape and strides stands in core/geometry.pyx."""
 import math
 
+from ..core.copying import can_view, converted, copied, is_on
 from ..core.definitions import op, operations, primitive
 from ..core.definitions import view as view_op
 from ..core.memory_format import contiguous_format, preserve_format
@@ -26,7 +27,7 @@ def reshape(B, input: T, sizes: Sizes):
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    return B.view(input if input._can_view(sizes) else B.clone(input, memory_format=contiguous_format), sizes)
+    return B.view(input if can_view(input, sizes) else B.clone(input, memory_format=contiguous_format), sizes)
 
 
 @view_op("expand", lambda B, g, input_shape: B.sum_to_size(g, input_shape))
@@ -346,7 +347,7 @@ def unbind(B, input: T, dim: Dim = 0):
 @op(vjp=dict(input=lambda B, g: g))
 def clone(B, input: T, *, memory_format=preserve_format):
     """A copy with memory of its own, in the same order of dims (or row-major: `contiguous_format`)."""
-    return input._copied(memory_format is not contiguous_format)
+    return copied(input, memory_format is not contiguous_format)
 
 
 @op()
@@ -358,13 +359,13 @@ def contiguous(B, input: T, memory_format=None):
 @op(hidden=True, vjp=dict(input=lambda B, g: g))
 def _convert(B, input: T, dtype, device):
     """The values in another dtype and on another device; the gradient is brought back by the engine."""
-    return input._converted(dtype, device)
+    return converted(input, dtype, device)
 
 
 @op(hidden=True, method=False)
 def _to(B, input: T, dtype, device, copy):
     """`Tensor.to` after its arguments were read."""
-    changes = (dtype is not None and dtype is not input.dtype) or (device is not None and not input._is_on(device))
+    changes = (dtype is not None and dtype is not input.dtype) or (device is not None and not is_on(input, device))
     if changes:
         return B._convert(input, dtype, device)
     return B.clone(input) if copy else input

@@ -75,6 +75,8 @@ def _topk(B, input: T, k, dim: Dim, largest, sorted):
 def topk(B, input: T, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements of a dim and their positions."""
     _needs_order("topk", input)
+    if input.dtype.name == "bool":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     size = input.shape[dim] if input.ndim else 1
     if not 0 <= k <= size:
         raise RuntimeError("selected index k out of range")
@@ -174,7 +176,7 @@ def mode(B, input: T, dim: Dim = -1, keepdim=False):
 
 
 def _read_quantiles(B, name, input, q):
-    if not input.dtype.is_floating_point:
+    if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, got {input.dtype}")
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")

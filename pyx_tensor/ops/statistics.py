@@ -14,8 +14,8 @@ def nansum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
 @op()
 def nanmean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The mean of the elements that aren't NaN."""
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"nanmean(): expected input to have floating point dtype but got {input.dtype}")
     nan = B.isnan(input)
     return B.div(B.sum(B.masked_fill(input, nan, 0), dim or None, keepdim, dtype=dtype), B.sum(B.logical_not(nan), dim or None, keepdim))
 
@@ -95,6 +95,9 @@ def cdist(B, x1: T, x2: T, p=2.0, compute_mode=None):
     if x1.ndim < 2 or x2.ndim < 2:
         which = "X1" if x1.ndim < 2 else "X2"
         raise RuntimeError(f"cdist only supports at least 2D tensors, {which} got: {(x1 if x1.ndim < 2 else x2).ndim}D")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:

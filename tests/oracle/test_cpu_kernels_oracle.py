@@ -47,10 +47,11 @@ def test_adam(dtype):
         kind = torch.optim.AdamW if decoupled else torch.optim.Adam
         oracle = kind(tensors, lr=0.01, weight_decay=decay, amsgrad=amsgrad, maximize=maximize, foreach=False)
         avgs, squares, largest = ([np.zeros_like(p) for p in params] for _ in range(3))
+        steps = [np.zeros((), np.float32) for _ in params]
         for step in range(1, 5):
             grads = give_gradients(tensors, dtype, step)
             oracle.step()
-            optim.adam_step_(params, grads, avgs, squares, largest if amsgrad else None, [step] * len(params), 0.01, 0.9,
+            optim.adam_step_(params, grads, avgs, squares, largest if amsgrad else None, steps, 0.01, 0.9,
                              0.999, 1e-8, decay, decoupled, amsgrad, maximize)
             for p, t in zip(params, tensors):
                 assert_near(p, t)

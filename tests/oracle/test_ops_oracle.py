@@ -40,12 +40,21 @@ def compare(mine, theirs, tolerance):
         np.testing.assert_allclose(array(m), array(t), rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-# Where PyTorch's own CPU build lacks a kernel and we have one, or the other way round, for no reason of principle.
-KNOWN = {}
+# What PyTorch refuses on principle and is taken here, or has and is missing here.
+KNOWN = {
+    *[(name, "bool") for name in ("argmax", "argmin", "relu")],                              # kernels that take bool
+    *[(name, dtype) for name in ("complex", "polar") for dtype in ("float16", "bfloat16")],      # complex64 instead of complex32
+    *[(name, "float16") for name in ("imag", "view_as_real", "view_as_complex")],
+    ("logaddexp", "complex64"), ("logcumsumexp", "complex64"),                               # not available for complex numbers
+    ("histc", "uint8"),                                                                      # a lower bound that uint8 can't hold
+    ("histc", "bfloat16"),                                                                   # bins of rounded numbers
+}
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", sorted(set(S) - RANDOM))
+CASES = sorted({(name, dtype) for name in set(S) - RANDOM - {"index"} for dtype in DTYPES} - KNOWN)
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
 def test_as_pytorch(name, dtype):
     try:
         expected_calls = calls(name, Maker(torch, dtype))
@@ -53,8 +62,10 @@ def test_as_pytorch(name, dtype):
         pytest.skip("the sample isn't defined for this dtype")
     for c, e in zip(calls(name, Maker(pyx_tensor, dtype)), expected_calls):
         theirs, mine = outcome(torch, name, e), outcome(pyx_tensor, name, c)
+        if isinstance(theirs, NotImplementedError):      # PyTorch lacks a kernel; more is welcome
+            continue
         if isinstance(theirs, Exception):
-            assert isinstance(mine, Exception) or (name, dtype) in KNOWN, f"accepted, PyTorch raises {theirs!r}"
+            assert isinstance(mine, Exception), f"accepted, PyTorch raises {theirs!r}"
             continue
         assert not isinstance(mine, Exception), repr(mine)
         compare(flat(mine), flat(theirs), TOLERANCE.get(dtype, 1e-6))

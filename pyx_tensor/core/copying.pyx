@@ -1,0 +1,114 @@
+"""Copies, conversions and changes of memory, outside of the graph: what operations such as `clone` and `to` are made of."""
+cimport numpy as cnp
+import numpy as np
+
+from . cimport geometry
+from .device cimport Device
+from .dtype cimport DType
+from .geometry cimport Geometry
+from .tensor cimport Storage, TensorBase, load_geometry, make_view, ndarray_view, new_tensor
+
+cnp.import_array()
+
+
+def new_like(TensorBase t not None, fill):
+    """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
+    backend = t.device._backend
+    dtype = backend.dtypes[t.dtype.name]
+    where = () if t.device.index is None else (t.device.index,)
+    array = backend.empty(t.shape_(), dtype, *where) if fill is None else backend.full(t.shape_(), fill, dtype, *where)
+    return new_tensor(array, t.dtype, t.device)
+
+
+def copied(TensorBase t not None, bint preserve):
+    """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
+    if preserve and type(t.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>t.array):
+        order = dense_order(t)
+        if order is not None:
+            array = t.device._backend.copy(t.array.transpose(order))
+            back = sorted(range(len(order)), key=order.__getitem__)
+            return new_tensor(array.transpose(back), t.dtype, t.device)
+    return new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
+
+
+def converted(TensorBase t not None, DType dtype, Device device):
+    """The values as another dtype and/or on another device (None: as here)."""
+    cdef Device target = t.device
+    if device is not None:
+        device.resolve()
+        target = device.canonical
+    array = t.array
+    if dtype is not None and dtype is not t.dtype:
+        array = t.device._backend.cast(array, t.device._backend.dtypes[dtype.name])
+    if target is not t.device:
+        array = target._backend.from_numpy(t.device._backend.to_numpy(array).copy(), target.ordinal)
+    return new_tensor(array, dtype or t.dtype, target)
+
+
+def is_on(TensorBase t not None, Device device not None):
+    """True where the tensor is on the device (an index left out means the current one)."""
+    device.resolve()
+    return device.canonical is t.device
+
+
+def can_view(TensorBase t not None, sizes):
+    """True where `view(sizes)` needs no copy."""
+    cdef Geometry g, wanted
+    load_geometry(t, &g)
+    geometry.infer_size(&wanted, sizes, geometry.numel(&g))
+    return geometry.reshape_strides(&g, &wanted)
+
+
+def resize(TensorBase t not None, tuple sizes):
+    """Take another shape at the same offset; grow the storage, with all its tensors, where it is too small."""
+    cdef Geometry g
+    cdef Storage storage = t.storage_()
+    cdef Py_ssize_t needed
+    cdef TensorBase resized
+    load_geometry(t, &g)
+    geometry.load_shape(&g, sizes)
+    geometry.set_contiguous(&g)
+    needed = (g.offset + geometry.numel(&g)) * t.dtype.itemsize
+    if needed > storage.nbytes:
+        grow(storage, needed)
+    resized = make_view(t, &g)
+    t.point_at(resized.array, t.storage)
+    return t
+
+
+cdef int grow(Storage storage, Py_ssize_t nbytes) except -1:
+    """Give a storage, and all tensors on it, more memory."""
+    cdef Geometry g
+    cdef TensorBase t
+    cdef Storage grown
+    if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    backend = storage.device._backend
+    root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
+    old = (<cnp.ndarray>storage.array).ravel("K")
+    root[:old.size] = old
+    grown = new_tensor(root, storage.dtype, storage.device).storage_()
+    for t in storage.tensors:
+        load_geometry(t, &g)
+        t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
+    return 0
+
+
+cdef bint owns_memory(cnp.ndarray array):
+    """False for memory that came from outside: an ndarray's, a buffer's."""
+    base = (<object>array).base
+    return base is None or not isinstance(base, np.ndarray)
+
+
+cdef tuple dense_order(TensorBase t):
+    """The dims from the longest stride to the shortest, where the elements fill their memory; else None."""
+    cdef Geometry g
+    cdef Py_ssize_t expected = 1
+    load_geometry(t, &g)
+    order = sorted(range(g.ndim), key=lambda d: (-g.strides[d], d))
+    for d in reversed(order):
+        if g.shape[d] != 1:
+            if g.strides[d] != expected:
+                return None
+            expected *= g.shape[d]
+    return tuple(order)

@@ -1,0 +1,124 @@
+"""Making tensors: what data is taken, whose memory is shared, what is refused."""
+import array
+
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+
+
+@pytest.mark.parametrize("data,dtype,shape", [
+    (1, "int64", ()), (1.5, "float32", ()), (True, "bool", ()), (1j, "complex64", ()), ([], "float32", (0,)), ([[], []], "float32", (2, 0)),
+    ([1, 2.5], "float32", (2,)), ([True, 2], "int64", (2,)), ([[1], [2]], "int64", (2, 1)), (np.float64(2), "float64", ()), (np.int8(2), "int8", ()),
+    (np.zeros(2, np.float16), "float16", (2,)), ((1, 2), "int64", (2,)), (range(3), "int64", (3,)), ([1j, 2], "complex64", (2,))])
+def test_tensor_reads(data, dtype, shape):
+    x = torch.tensor(data)
+    assert x.dtype is getattr(torch, dtype) and tuple(x.shape) == shape
+    assert torch.tensor(data, dtype=torch.complex128).dtype is torch.complex128
+
+
+@pytest.mark.parametrize("data,error", [
+    ([[1], [2, 3]], ValueError), ([1, [2]], (TypeError, ValueError)), ("text", TypeError), ([None], (RuntimeError, TypeError)), (2**64, (RuntimeError, OverflowError)),
+    (np.array(["a"]), TypeError), (np.array([object()]), TypeError), (object(), RuntimeError), ({}, RuntimeError)])
+def test_tensor_refuses(data, error):
+    with pytest.raises(error):
+        torch.tensor(data)
+
+
+def test_tensor_copies_and_as_tensor_shares():
+    a = np.zeros(3, np.float32)
+    copied, shared = torch.tensor(a), torch.as_tensor(a)
+    a[0] = 1
+    assert copied[0] == 0 and shared[0] == 1
+    t = torch.ones(2)
+    assert torch.as_tensor(t) is t and torch.as_tensor(t, dtype=torch.float64).dtype is torch.float64
+    assert torch.asarray(a).data_ptr() == shared.data_ptr() and torch.asarray(a, copy=True).data_ptr() != shared.data_ptr()
+    with pytest.raises(ValueError):
+        torch.asarray([1, 2], copy=False)
+
+
+def test_from_numpy_shares_whatever_the_strides():
+    a = np.arange(12.0).reshape(3, 4)
+    t = torch.from_numpy(a[::2, 1:].T)
+    assert t.stride() == (1, 8)
+    t[0, 0] = -1
+    assert a[0, 1] == -1
+    assert torch.from_numpy(np.zeros((2, 0, 3))).shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("make,error", [
+    (lambda: [1, 2], TypeError), (lambda: np.zeros(2, ">f4"), ValueError), (lambda: np.zeros(3)[::-1], ValueError), (lambda: np.array(["a"]), TypeError),
+    (lambda: np.array([None]), TypeError), (lambda: np.zeros(2, "m8[s]"), TypeError), (lambda: np.zeros(2, [("x", "f4"), ("y", "u1")])["x"], ValueError)])
+def test_from_numpy_refuses(make, error):
+    with pytest.raises(error):
+        torch.from_numpy(make())
+
+
+def test_read_only_memory_is_never_written():
+    a = np.zeros(3)
+    a.flags.writeable = False
+    t = torch.from_numpy(a)
+    for write in (lambda: t.add_(1), lambda: t.fill_(1), lambda: t.__setitem__(0, 1.0), lambda: torch.add(t, 1, out=t)):
+        with pytest.raises(RuntimeError, match="read-only"):
+            write()
+    assert not a.any()
+    assert (t + 1).sum() == 3
+
+
+def test_dlpack_both_ways():
+    t = torch.arange(3.0)
+    a = np.from_dlpack(t)
+    assert a.tolist() == [0, 1, 2]
+    back = torch.from_dlpack(np.arange(4.0))
+    assert back.dtype is torch.float64 and back.tolist() == [0, 1, 2, 3]
+    with pytest.raises(BufferError):
+        torch.ones(2, requires_grad=True).__dlpack__()
+
+
+def test_frombuffer():
+    data = array.array("f", [1, 2, 3, 4])
+    t = torch.frombuffer(data, dtype=torch.float32, offset=4, count=2)
+    assert t.tolist() == [2, 3]
+    t[0] = 9
+    assert data[1] == 9
+    for bad in (dict(offset=16), dict(count=5), dict(count=0), dict(offset=1)):
+        with pytest.raises(ValueError):
+            torch.frombuffer(data, dtype=torch.float32, **bad)
+
+
+def test_numpys_protocols():
+    t = torch.arange(3.0)
+    assert np.asarray(t).tolist() == [0, 1, 2] and np.shares_memory(np.asarray(t), t.numpy())
+    assert np.array(t, dtype=np.int64).dtype == np.int64
+    assert isinstance(np.sin(t), torch.Tensor)
+    with pytest.raises(RuntimeError, match="requires grad"):
+        np.asarray(t.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_operators_with_arrays_keep_the_graph(swap):
+    t, a = torch.ones(3, requires_grad=True), np.array([1, 2, 3], np.float32)
+    result = a * t if swap else t * a
+    assert isinstance(result, torch.Tensor)
+    result.sum().backward()
+    assert t.grad.tolist() == [1, 2, 3]
+
+
+def test_ranges():
+    assert torch.arange(3).dtype is torch.int64 and torch.arange(0, 1, 0.25).tolist() == [0, 0.25, 0.5, 0.75]
+    assert torch.arange(5, 0, -2).tolist() == [5, 3, 1] and torch.linspace(0, 1, 5).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert torch.linspace(0, 1, 1).tolist() == [0] and torch.logspace(0, 2, 3).tolist() == [1, 10, 100]
+    for bad in (lambda: torch.arange(0, 3, 0), lambda: torch.arange(0, 3, -1), lambda: torch.linspace(0, 1, -1)):
+        with pytest.raises(RuntimeError):
+            bad()
+
+
+def test_shapes_and_fills():
+    assert torch.zeros(2, 3).shape == torch.zeros((2, 3)).shape == torch.zeros(size=(2, 3)).shape
+    assert torch.full((2,), 3).dtype is torch.int64 and torch.full((2,), 3.0).dtype is torch.float32 and torch.full((), True).dtype is torch.bool
+    x = torch.ones(2, dtype=torch.float64)
+    assert torch.zeros_like(x).dtype is x.new_zeros(3).dtype is x.new_tensor([1]).dtype is torch.float64
+    assert torch.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]] and torch.empty(0).numel() == 0
+    for bad, error in ((lambda: torch.zeros(-1), RuntimeError), (lambda: torch.zeros(2.5), TypeError), (lambda: torch.ones(2, dtype="float32"), TypeError)):
+        with pytest.raises(error):
+            bad()

@@ -1,0 +1,133 @@
+"""Views and rearrangements: what shares memory, what strides come out, what is refused."""
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+
+VIEWS = {
+    "view": lambda x: x.view(4, 3), "reshape": lambda x: x.reshape(2, 6), "expand": lambda x: x[:1].expand(5, 4), "permute": lambda x: x.permute(1, 0),
+    "transpose": lambda x: x.transpose(0, 1), "t": lambda x: x.t(), "T": lambda x: x.T, "mT": lambda x: x.mT, "H": lambda x: x.H, "squeeze": lambda x: x[:1].squeeze(),
+    "unsqueeze": lambda x: x.unsqueeze(1), "select": lambda x: x.select(0, 1), "narrow": lambda x: x.narrow(1, 1, 2), "diagonal": lambda x: x.diagonal(),
+    "unfold": lambda x: x.unfold(1, 2, 1), "flatten": lambda x: x.flatten(), "unflatten": lambda x: x.unflatten(1, (2, 2)), "movedim": lambda x: x.movedim(0, 1),
+    "chunk": lambda x: x.chunk(2)[1], "split": lambda x: x.split(2, 1)[0], "unbind": lambda x: x.unbind()[2], "hsplit": lambda x: x.hsplit(2)[1],
+    "tensor_split": lambda x: x.tensor_split(2)[0], "broadcast_to": lambda x: torch.broadcast_to(x, (2, 3, 4)),
+    "atleast_3d": lambda x: torch.atleast_3d(x), "ravel": lambda x: x.ravel(), "view_as_complex": lambda x: torch.view_as_complex(x.view(6, 2)),
+    "dtype": lambda x: x.view(torch.int32), "detach": lambda x: x.detach(), "as_strided": lambda x: x.as_strided((2, 2), (1, 4))}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_share_memory(name):
+    x = torch.zeros(3, 4)
+    view = VIEWS[name](x)
+    x += 1
+    assert bool((view != 0).all())
+    assert view._version == x._version
+
+
+@pytest.mark.parametrize("name", [n for n in VIEWS if n not in ("dtype", "detach", "expand", "broadcast_to", "unfold", "chunk", "split", "unbind")])
+def test_a_write_through_a_view_is_differentiated(name):
+    x = torch.ones(3, 4, requires_grad=True)
+    y = x * 1
+    VIEWS[name](y).mul_(3)
+    y.real.sum().backward()
+    touched = torch.zeros(3, 4)
+    VIEWS[name](touched).add_(1)
+    expected = torch.where(touched != 0, 3.0, 1.0)
+    assert torch.equal(x.grad, expected) or name == "view_as_complex" and (x.grad == 3).all()
+
+
+@pytest.mark.parametrize("name", ["chunk", "split", "unbind"])
+def test_a_recorded_write_to_one_of_several_views_is_refused(name):
+    y = torch.ones(3, 4, requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match="multiple views"):
+        VIEWS[name](y).mul_(3)
+    assert (y == 1).all()
+
+
+def test_strides_are_pytorchs():
+    x = torch.zeros(2, 1, 3)
+    assert x.stride() == (3, 3, 1) and x.expand(2, 4, 3).stride() == (3, 0, 1)
+    assert x.unsqueeze(0).stride() == (6, 3, 3, 1)
+    assert x.permute(2, 0, 1).stride() == (1, 3, 3)
+
+
+def test_forms_that_change_the_tensor_itself():
+    x = torch.arange(6.0).reshape(1, 2, 3)
+    data = x.data_ptr()
+    assert x.squeeze_() is x and x.shape == (2, 3)
+    assert x.t_().shape == (3, 2) and x.stride() == (1, 3)
+    assert x.unsqueeze_(0).transpose_(0, 2).shape == (2, 3, 1)
+    assert x.data_ptr() == data and x.flatten().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_own_shape_is_differentiated_and_refused_on_leaves():
+    leaf = torch.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf.t_()
+    y = leaf * torch.arange(3.0)
+    y.t_()
+    (y * torch.tensor([1.0, 10.0])).sum().backward()
+    assert leaf.grad.tolist() == [[0, 1, 2], [0, 10, 20]]
+
+
+def test_complex_parts_can_be_read_and_assigned():
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    assert z.real.tolist() == [1, 3] and z.imag.tolist() == [2, -1] and z.real.dtype is torch.float32
+    z.imag = torch.zeros(2)
+    z.real[0] = 7
+    assert z.tolist() == [7, 3]
+    with pytest.raises(RuntimeError, match="non-complex"):
+        torch.ones(2).imag
+
+
+def test_retyped_views():
+    x = torch.tensor([1.0, -1.0])
+    assert x.view(torch.int32).tolist() == [0x3F800000, 0xBF800000 - 2**32]
+    assert x.view(torch.uint8).shape == (8,) and x.view(torch.float64).shape == (1,)
+    with pytest.raises(RuntimeError):
+        torch.zeros(3).view(torch.float64)
+    with pytest.raises(RuntimeError):
+        torch.zeros(2, 4).t().view(torch.uint8)
+
+
+@pytest.mark.parametrize("bad", [
+    lambda x: x.view(5, 2), lambda x: x.view(-1, -1), lambda x: x.t().view(12), lambda x: x.expand(3, 5), lambda x: x.permute(0, 0), lambda x: x.permute(0),
+    lambda x: x.split([1, 1]), lambda x: x.chunk(0), lambda x: x.narrow(0, 2, 2), lambda x: torch.cat([x, x[0]]), lambda x: torch.stack([x, x.t()]),
+    lambda x: x.unflatten(1, (3, 2)), lambda x: torch.broadcast_shapes((2,), (3,)), lambda x: x.as_strided((9, 9), (4, 1)), lambda x: x.hsplit(3),
+    lambda x: torch.meshgrid(x), lambda x: x.diag_embed(0, 0, 0), lambda x: x.rot90(1, (0,)), lambda x: x.repeat(2), lambda x: x.select_scatter(x, 0, 0),
+    lambda x: torch.view_as_complex(x)])
+def test_what_does_not_fit_is_a_runtime_error(bad):
+    with pytest.raises(RuntimeError):
+        bad(torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("bad", [lambda x: x.transpose(0, 2), lambda x: x.unsqueeze(4), lambda x: x.select(0, 3), lambda x: x.sum(2), lambda x: x.flip(2),
+                                 lambda x: x.unbind(-3), lambda x: torch.cat([x, x], 2), lambda x: x.index_select(2, torch.tensor([0]))])
+def test_a_dim_or_index_out_of_range_is_an_index_error(bad):
+    with pytest.raises(IndexError):
+        bad(torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("name,function", [
+    ("hstack", np.hstack), ("vstack", np.vstack), ("dstack", np.dstack), ("column_stack", np.column_stack)])
+def test_stacks_are_numpys(name, function):
+    for shapes in (((3,), (3,)), ((2, 3), (2, 3))):
+        arrays = [np.arange(np.prod(s), dtype=np.float32).reshape(s) + i for i, s in enumerate(shapes)]
+        np.testing.assert_array_equal(getattr(torch, name)([torch.from_numpy(a) for a in arrays]).numpy(), function(arrays))
+
+
+def test_meshgrid_and_products():
+    x, y = torch.arange(3), torch.arange(2)
+    for indexing in ("ij", "xy"):
+        for mine, numpys in zip(torch.meshgrid(x, y, indexing=indexing), np.meshgrid(x.numpy(), y.numpy(), indexing=indexing)):
+            np.testing.assert_array_equal(mine.numpy(), numpys)
+    assert torch.cartesian_prod(x, y).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
+    assert torch.combinations(x).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert torch.block_diag(torch.ones(1, 2), torch.tensor(3.0)).tolist() == [[1, 1, 0], [0, 0, 3]]
+    assert torch.tril_indices(2, 3).tolist() == [[0, 1, 1], [0, 0, 1]] and torch.triu_indices(2, 2).tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
+def test_empty_tensors_in_cat():
+    x = torch.ones(2, 3)
+    assert torch.cat([torch.empty(0), x], 1).shape == (2, 3) and torch.cat([torch.empty(0), torch.empty(0)]).shape == (0,)
+    assert torch.cat([torch.empty(0, 3), x]).shape == (2, 3)
