@@ -89,6 +89,12 @@ def test_a_refused_write_leaves_the_tensor_whole(call):
     assert x.tolist() == [0, 0, 0] and x.dtype is torch.float32
 
 
+def test_a_backward_kernel_refuses_arrays_without_rows():
+    from pyx_tensor_cpu import linear
+    with pytest.raises(ValueError, match="linear_backward"):
+        linear.linear_backward(np.array(1.), np.array(1.), (True, True))
+
+
 def test_integer_division_by_zero_writes_nothing():
     x = T([4, 6, 8])
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):

@@ -25,6 +25,8 @@ def linear_backward(cnp.ndarray g, cnp.ndarray a, needs):
     cdef cnp.ndarray rows
     cdef int i, ndim = cnp.PyArray_NDIM(g)
     to_weight, to_bias = needs
+    if ndim == 0:
+        raise ValueError(f"linear_backward(): expected a gradient of at least one dim, got shape {np.shape(g)}, and input {np.shape(a)}")
     for i in range(ndim):
         if cnp.PyArray_NDIM(a) != ndim or (i < ndim - 1 and cnp.PyArray_DIM(a, i) != cnp.PyArray_DIM(g, i)):
             raise ValueError(f"linear_backward(): the gradient has shape {np.shape(g)}, the input {np.shape(a)}")
