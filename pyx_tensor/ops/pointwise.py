@@ -391,29 +391,44 @@ atanh = _inverse("atanh", "The inverse hyperbolic tangent.",
                  lambda B, g, input: B.div(g, conjugate(B, B.sub(1, B.mul(input, input)))))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.tanh_backward(g, y)))
+def _by_output(backward, slope):
+    """A vjp from the output y: the operation `backward`, or for complex numbers, which kernels leave out, g times the slope."""
+    def vjp(B, g, y):
+        return B.mul(g, B.conj(slope(B, y))) if y.dtype.is_complex else getattr(B, backward)(g, y)
+    return vjp
+
+
+def _tanh_slope(B, y):
+    return B.sub(1, B.mul(y, y))
+
+
+def _sigmoid_slope(B, y):
+    return B.mul(y, B.sub(1, y))
+
+
+@op(promote="float", inplace=True, vjp=dict(input=_by_output("tanh_backward", _tanh_slope)))
 def tanh(B, input: T):
     """The hyperbolic tangent."""
     e = B.expm1(B.mul(B.abs(input), -2))
     return B.mul(B.neg(B.sign(input)), B.div(e, B.add(e, 2)))
 
 
-@op(promote="common", hidden=True)
+@op(promote="common", hidden=True, entry="tanh_backward")
 def tanh_backward(B, g: T, output: T):
-    """g · (1 - y²), y being the output of tanh."""
-    return B.mul(g, conjugate(B, B.sub(1, B.mul(output, output))))
+    """g · (1 - y²), y being the real output of tanh."""
+    return B.mul(g, _tanh_slope(B, output))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.sigmoid_backward(g, y)))
+@op(promote="float", inplace=True, vjp=dict(input=_by_output("sigmoid_backward", _sigmoid_slope)))
 def sigmoid(B, input: T):
     """`1 / (1 + exp(-input))`."""
     return B.reciprocal(B.add(B.exp(B.neg(input)), 1))
 
 
-@op(promote="common", hidden=True)
+@op(promote="common", hidden=True, entry="sigmoid_backward")
 def sigmoid_backward(B, g: T, output: T):
-    """g · y · (1 - y), y being the output of sigmoid."""
-    return B.mul(g, conjugate(B, B.mul(output, B.sub(1, output))))
+    """g · y · (1 - y), y being the real output of sigmoid."""
+    return B.mul(g, _sigmoid_slope(B, output))
 
 
 def _step(name, meaning):
