@@ -139,24 +139,22 @@ cdef inline Floating row_max(Floating* p, Py_ssize_t n) noexcept nogil:
 
 # ---- softmax ----------------------------------------------------------------------------------------------------------
 
-cdef inline void finish_softmax(Floating* a, Floating* e, Floating* y, Py_ssize_t n, Floating top, double total,
-                                bint log) noexcept nogil:
-    """e, the exponentials of a - top, divided by their total, or the logarithm of that."""
-    cdef Floating factor = <Floating>(1 / total), shift = <Floating>total
+cdef inline void finish_softmax(Floating* a, Floating* e, Floating* y, Py_ssize_t n, Floating top, Floating last, bint log) noexcept nogil:
+    """e, the exponentials of a - top, times `last`, which is one over their total; or the logarithm, `last` being that of the total."""
     cdef Py_ssize_t i
     if log:
-        shift = m_log(shift)
         for i in range(n):
-            y[i] = (a[i] - top) - shift
+            y[i] = (a[i] - top) - last
     else:
         for i in range(n):
-            y[i] = e[i] * factor
+            y[i] = e[i] * last
 
 
 cdef void softmax_short_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize_t n, bint log) noexcept nogil:
     """Several rows that fit one block, so that even the exponentials of rows of two elements are vectors."""
     cdef Floating e[BLOCK]
     cdef Floating top[BLOCK]
+    cdef Floating total[BLOCK]
     cdef Py_ssize_t row, i
     for row in range(rows):
         top[row] = row_max(a + row * n, n)
@@ -170,8 +168,11 @@ cdef void softmax_short_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize
         for i in range(rows * n):
             e[i] = m_exp(e[i])
     for row in range(rows):
-        finish_softmax(a + row * n, e + row * n, y + row * n, n, top[row],
-                       block_sum(e + row * n, e, e, <Floating>0, n, <Plain*>NULL), log)
+        total[row] = block_sum(e + row * n, e, e, <Floating>0, n, <Plain*>NULL)
+    for row in range(rows):
+        total[row] = m_log(total[row]) if log else 1 / total[row]
+    for row in range(rows):
+        finish_softmax(a + row * n, e + row * n, y + row * n, n, top[row], total[row], log)
 
 
 cdef void softmax_long_row(Floating* a, Floating* y, Py_ssize_t n, bint log) noexcept nogil:
@@ -188,7 +189,7 @@ cdef void softmax_long_row(Floating* a, Floating* y, Py_ssize_t n, bint log) noe
             for i in range(count):
                 y[start + i] = e[i]
         start += BLOCK
-    finish_softmax(a, y, y, n, top, total, log)
+    finish_softmax(a, y, y, n, top, <Floating>m_log(total) if log else <Floating>(1 / total), log)
 
 
 cdef void softmax_rows(Floating* a, Floating* y, Py_ssize_t rows, Py_ssize_t n, bint log) noexcept nogil:
