@@ -60,6 +60,8 @@ REFUSED = [
     (RuntimeError, "bool tensor", lambda: -T([True])),
     (NotImplementedError, "Float", lambda: T([1.]) << 1),
     (NotImplementedError, "Float", lambda: ~T([1.])),
+    (RuntimeError, "negative integer powers", lambda: T([2]) ** -1),
+    (RuntimeError, "negative integer powers", lambda: T([2]).pow_(-1)),
     # dims
     (RuntimeError, "multiple times", lambda: ones(2, 1, 1).squeeze((1, 1))),
     (RuntimeError, "rotation dims", lambda: torch.rot90(ones(2, 2), 1, (0, 0))),
@@ -216,3 +218,9 @@ def test_parameters_give_plain_tensors():
 def test_a_subclass_is_copied_and_pickled_as_itself():
     x = ones(2).as_subclass(Marked)
     assert type(copy.deepcopy(x)) is Marked and type(pickle.loads(pickle.dumps(x))) is Marked
+
+
+def test_memory_of_our_own_can_grow():
+    for x in (T([1.0, 2.0]), torch.arange(1, 3), torch.ones(2)):
+        x.resize_(5)
+        assert x.shape == (5,)

@@ -95,7 +95,7 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
-           numbers="any", scope=namespace):
+           numbers="any", scope=namespace, refuse=None):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -108,6 +108,7 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
         returns=_returns(named or signature.name, outputs) if returns else None,
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     operation.numbers = NUMBERS[numbers]
+    operation.refuse = refuse
     shape = _call_shape(signature, bool(returns or aux))
     return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
                     scope=scope)
@@ -127,6 +128,7 @@ def op(**options):
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
             unless named.
         numbers: which operands may be Python numbers where dtypes are promoted: 'any' (but not all), 'second' (those after the first) or 'none'.
+        refuse: function(*arguments) giving the reason where values are refused that a kernel would take, or None.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
     """

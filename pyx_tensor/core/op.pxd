@@ -28,6 +28,7 @@ cdef class Op(Slot):
     cdef readonly str result          # 'same' as the compute dtype, or what else the entry gives
     cdef readonly Gradient gradient   # None: composite, or without a gradient
     cdef readonly object returns      # namedtuple class of several outputs, or None
+    cdef public object refuse         # function(*args) -> why values are refused that a kernel would take, or None
     cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
     cdef readonly int n_aux
     cdef public Numbers numbers       # which operands may be Python numbers

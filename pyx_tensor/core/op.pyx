@@ -458,9 +458,13 @@ cdef class Op(Slot):
         raise RuntimeError(different_devices(device, t.device))
 
     cdef int normalise(self, list args) except -1:
-        """Dims counted from the front, dtypes read."""
+        """Values refused that the operation doesn't take; dims counted from the front, dtypes read."""
         cdef int i, kind, ndim = 0
         cdef bint known = False
+        if self.refuse is not None:
+            message = self.refuse(*args)
+            if message is not None:
+                raise RuntimeError(message)
         for i in range(self.n_params):
             kind = self.kinds[i]
             if kind == DIM or kind == DIMS:

@@ -208,7 +208,7 @@ def _range_dtype(dtype, *values):
 
 def _from_host(array, dtype, device, requires_grad, out=None):
     """A tensor on a device from an ndarray that nobody else holds."""
-    result = from_numpy(np.ascontiguousarray(array.astype(dtype.numpy, copy=False)).reshape(array.shape)).to(_device(device))
+    result = wrap(np.asarray(array.astype(dtype.numpy, copy=False), order="C"), make_device("cpu")).to(_device(device))
     if out is not None:
         if out.shape != result.shape:
             out.resize_(tuple(result.shape))
@@ -407,7 +407,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     array, found = _array_of(data, dtype)
     if dtype is not None and not isinstance(data, np.ndarray):
         _check_range(array, dtype)
-    result = wrap(np.ascontiguousarray(_cast_host(array, dtype or found)).reshape(array.shape), make_device("cpu"))
+    result = wrap(np.asarray(_cast_host(array, dtype or found), order="C"), make_device("cpu"))
     if device is None:
         device = get_default_device()
     result = result.to(device)

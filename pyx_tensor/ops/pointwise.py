@@ -134,7 +134,12 @@ def _pow_exponent(B, g, y, input, other):
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
-@primitive(promote="common", inplace=True, vjp=dict(input=_pow_base, other=_pow_exponent))
+def _why_not_pow(input, other):
+    if isinstance(other, int) and other < 0 and not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype.name == "bool"):
+        return "Integers to negative integer powers are not allowed."
+
+
+@primitive(promote="common", inplace=True, refuse=_why_not_pow, vjp=dict(input=_pow_base, other=_pow_exponent))
 def pow(B, input: T, other: T):
     """`input ** other`, element by element. Integers to negative integer powers are refused."""
 

@@ -84,9 +84,8 @@ def _checked(generator):
 def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None):
     """A new tensor filled on the host by draw(generator, array)."""
     dtype = dtype or (out.dtype if out is not None else get_default_dtype())
-    array = np.empty(shape, dtype.numpy)
-    _draw(name, draw, _checked(generator), array, dtype)
-    result = from_numpy(array)
+    result = empty(shape, dtype=dtype, device="cpu")
+    _draw(name, draw, _checked(generator), result.array, dtype)
     if out is not None:
         return out.resize_(shape).copy_(result)
     if device is not None or B.get_default_device().type != "cpu":
