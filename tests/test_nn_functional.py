@@ -168,3 +168,9 @@ def test_vector_of_parameters():
     assert vector.shape == (9,)
     nn.utils.vector_to_parameters(torch.arange(9.0), layer.parameters())
     assert values(layer.weight).tolist() == [[0, 1], [2, 3], [4, 5]] and values(layer.bias).tolist() == [6, 7, 8]
+
+
+def test_an_empty_batch_leaves_the_running_statistics_alone():
+    layer = nn.BatchNorm1d(3)
+    assert layer(torch.empty(0, 3)).shape == (0, 3)
+    assert layer.running_mean.tolist() == [0.0] * 3 and layer.running_var.tolist() == [1.0] * 3

@@ -50,7 +50,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
     _check_channels(input.size(1), running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     output, mean, var = ops._batch_norm(input, running_mean, running_var, weight, bias, training, eps)
-    if training:
+    if training and input.numel():        # an empty batch has no statistics
         _update_running(running_mean, running_var, mean, var, input.numel() // input.size(1), momentum)
     return output
 
