@@ -14,6 +14,7 @@ cimport numpy as cnp
 from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge
 from ..core.mode cimport ANOMALY, NO_GRAD, get_mode
 from ..core.operands cimport as_array
+from ..core.slot cimport Slot
 from ..core.tensor cimport TensorBase, new_tensor
 from ..core import mode as _mode
 from ..core.record import gradient_edge, namespace
@@ -170,6 +171,17 @@ cdef int accumulate_in(object t, object grad, bint create_graph) except -1:
     return 0
 
 
+cdef Slot _add = None
+
+cdef Slot add_operation():
+    """The table's addition, called without looking up a method."""
+    global _add
+    if _add is None:
+        from ..core.definitions import operations
+        _add = operations["add"]
+    return _add
+
+
 cdef int add_to_slot(GradSlot slot, TensorBase grad, bint create_graph) except -1:
     """In place where no graph is wanted of the gradient."""
     if slot.grad is None:
@@ -180,7 +192,7 @@ cdef int add_to_slot(GradSlot slot, TensorBase grad, bint create_graph) except -
     elif create_graph or slot.grad.requires_grad:
         slot.grad = B.add(slot.grad, grad)
     else:
-        slot.grad.add_(grad)
+        add_operation().call2_(slot.grad, grad)
     return 0
 
 

@@ -7,9 +7,10 @@ from ..core.signature import Raw, T
 
 def conjugate(B, x):
     """The conjugate of an operand (tensor or number) in a gradient formula; nothing to do for real ones."""
-    if type(x) is float or type(x) is int:
-        return x
-    return B.conj(x) if hasattr(x, "dtype") and x.dtype.is_complex else x if hasattr(x, "dtype") else x.conjugate()
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return x.conjugate()
+    return B.conj(x) if dtype.is_complex else x
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
