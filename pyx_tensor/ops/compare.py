@@ -1,9 +1,62 @@
-"""Whole tensors compared, and predicates in terms of others."""
-from ..core.definitions import op
+"""Comparison, logic and bits, element by element; whole tensors compared."""
+from ..core.definitions import op, primitive
 from ..core.dtype import by_name
 from ..core.signature import Raw, T
 
 
+def _comparison(name, meaning, numbers="second"):
+    def define(B, input: T, other: T):
+        pass
+    define.__name__, define.__doc__ = name, f"True where {meaning}, element by element (a bool tensor)."
+    define.__code__ = define.__code__.replace(co_name=name)
+    return primitive(promote="common", result="bool", nograd=True, inplace=True, numbers=numbers)(define)
+
+
+eq = _comparison("eq", "`input == other`")
+ne = _comparison("ne", "`input != other`")
+lt = _comparison("lt", "`input < other`")
+le = _comparison("le", "`input <= other`")
+gt = _comparison("gt", "`input > other`")
+ge = _comparison("ge", "`input >= other`")
+logical_and = _comparison("logical_and", "both operands are non-zero", "none")
+logical_or = _comparison("logical_or", "either operand is non-zero", "none")
+logical_xor = _comparison("logical_xor", "one operand is zero and the other isn't", "none")
+
+
+def _predicate(name, meaning):
+    def define(B, input: T):
+        pass
+    define.__name__, define.__doc__ = name, f"True where {meaning} (a bool tensor)."
+    return primitive(promote="common", result="bool", nograd=True)(define)
+
+
+logical_not = _predicate("logical_not", "the element is zero")
+isnan = _predicate("isnan", "the element is NaN")
+isinf = _predicate("isinf", "the element is infinite")
+isfinite = _predicate("isfinite", "the element is finite")
+signbit = _predicate("signbit", "the sign bit is set")
+
+
+def _bitwise(name, meaning):
+    def define(B, input: T, other: T):
+        pass
+    define.__name__, define.__doc__ = name, f"{meaning} of integers or bools, element by element."
+    return primitive(promote="common", nograd=True, inplace=True)(define)
+
+
+bitwise_and = _bitwise("bitwise_and", "Bitwise and")
+bitwise_or = _bitwise("bitwise_or", "Bitwise or")
+bitwise_xor = _bitwise("bitwise_xor", "Bitwise exclusive or")
+bitwise_left_shift = _bitwise("bitwise_left_shift", "Left shift")
+bitwise_right_shift = _bitwise("bitwise_right_shift", "Arithmetic right shift")
+
+
+@primitive(promote="common", nograd=True, inplace=True)
+def bitwise_not(B, input: T):
+    """Bitwise not of integers, logical not of bools."""
+
+
+# --- in terms of others -------------------------------------------------------------------------------------------
 def _same_dtype(input, other):
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{str(input.dtype).removeprefix('torch.')} did not match {str(other.dtype).removeprefix('torch.')}")
