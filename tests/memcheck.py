@@ -10,7 +10,7 @@ import warnings
 
 import pyx_tensor as torch
 from pyx_tensor.core.definitions import operations
-from pyx_tensor.core.signature import Dim, Dims, PLAIN, Raw, Raws, T, Ts, Type
+from pyx_tensor.core.signature import Dim, Dims, Raw, Raws, T, Ts, Type
 
 SHAPES = [(), (0,), (1,), (3,), (17,), (0, 3), (3, 0), (1, 1), (2, 3), (5, 33), (2, 1, 3), (1, 2, 0, 3), (2, 3, 1, 5)]
 DTYPES = [torch.float32, torch.float64, torch.int64, torch.uint8, torch.bool, torch.float16, torch.bfloat16, torch.complex64, torch.int32]

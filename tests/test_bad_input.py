@@ -224,3 +224,15 @@ def test_memory_of_our_own_can_grow():
     for x in (T([1.0, 2.0]), torch.arange(1, 3), torch.ones(2)):
         x.resize_(5)
         assert x.shape == (5,)
+
+
+def test_an_error_while_recording_is_not_taken_for_a_kernels():
+    calls = []
+
+    def pack(t):
+        calls.append(t)
+        raise TypeError("pack says no")
+    x = ones(2).requires_grad_()
+    with pytest.raises(TypeError, match="pack says no"), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        x.sin()
+    assert len(calls) == 1

@@ -235,7 +235,6 @@ def test_printed(made, shown):
 
 
 def test_print_options():
-    before = torch.get_printoptions() if hasattr(torch, "get_printoptions") else None
     try:
         torch.set_printoptions(precision=2)
         assert repr(torch.tensor([0.12345])) == "tensor([0.12])"

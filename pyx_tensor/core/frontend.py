@@ -279,9 +279,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 dtype = arg
             elif isinstance(arg, TensorBase):
                 dtype, device = arg.dtype, arg.device
-            elif isinstance(arg, bool):
-                non_blocking = arg
-            elif arg is not None:
+            elif arg is not None and not isinstance(arg, bool):      # a bool is `non_blocking`, which changes nothing here
                 device = make_device(arg)
         if device is not None:
             device = make_device(device)

@@ -1,8 +1,8 @@
 """The orders in which elements can lie, and the layouts of tensors."""
 
 
-class memory_format:
-    """`contiguous_format` (row-major), `preserve_format` (as the input), and PyTorch's channels-last names."""
+class _Named:
+    """One object a name, printed and pickled by it."""
 
     def __init__(self, name):
         self.name = name
@@ -12,6 +12,10 @@ class memory_format:
 
     def __reduce__(self):
         return self.name
+
+
+class memory_format(_Named):
+    """`contiguous_format` (row-major), `preserve_format` (as the input), and PyTorch's channels-last names."""
 
 
 contiguous_format = memory_format("contiguous_format")
@@ -20,17 +24,8 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 
-class layout:
+class layout(_Named):
     """How a tensor keeps its elements: `strided`, an array with strides."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __repr__(self):
-        return f"torch.{self.name}"
-
-    def __reduce__(self):
-        return self.name
 
 
 strided = layout("strided")

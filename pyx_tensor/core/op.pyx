@@ -112,20 +112,21 @@ cdef class Op(Slot):
 
     # -- the hot shapes
     cdef object call1(self, object a):
-        cdef TensorBase t
+        cdef TensorBase t, result
         cdef unsigned int mode = get_mode()
+        cdef bint record
         if is_plain(a) and not mode & ~NO_GRAD:
             t = <TensorBase>a
             if self.promote < FLOAT or self.promote == SAME or t.dtype.category >= FLOATING:
                 entry = self.entry(t.device)
-                if entry is not None:
+                record = not mode & NO_GRAD and not self.nograd and t.needs_grad()
+                if entry is not None and (not record or (self.gradient is not None and self.n_aux == 0)):
                     try:
-                        if mode & NO_GRAD or not t.needs_grad() or self.nograd:
-                            return wrap_array(entry(t.array), t.device)
-                        if self.gradient is not None and self.n_aux == 0:
-                            return self.recorded(wrap_array(entry(t.array), t.device), [a])
+                        raw = entry(t.array)
                     except REFUSALS:
-                        pass          # the general path finds another way, or says what was wrong
+                        return self.run([a])      # finds another way, or says what was wrong
+                    result = wrap_array(raw, t.device)
+                    return self.recorded(result, [a]) if record else result
         return self.run([a])
 
     cdef object call2(self, object a, object b):
@@ -155,18 +156,19 @@ cdef class Op(Slot):
         """A reduction of a plain tensor with the usual arguments."""
         cdef list args
         cdef tuple dims
+        cdef bint record = not get_mode() & NO_GRAD and not self.nograd and t.needs_grad()
         entry = self.entry(t.device)
         if entry is None or not (self.promote < FLOAT or t.dtype.category >= FLOATING) or (dim is not None and type(dim) is not int):
+            return None
+        if record and self.gradient is None:
             return None
         dims = all_dims(dim, t.ndim_())
         try:
             result = wrap_array(entry(t.array, dims, keepdim), t.device)
         except REFUSALS as error:
             raise self.explained(error, [t]) from None
-        if get_mode() & NO_GRAD or self.nograd or not t.needs_grad():
+        if not record:
             return result
-        if self.gradient is None:
-            return None
         args = [t, dims, keepdim]
         if self.n_params > 3:
             args.append(None)

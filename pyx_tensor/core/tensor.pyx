@@ -291,7 +291,7 @@ cdef object _view_regenerator = None
 
 
 def set_view_regenerator(function):
-    """Called once by core/op.pyx: function(tensor) gives a view written to since a fresh node."""
+    """Called once by core/history.pyx: function(tensor) gives a view written to since a fresh node."""
     global _view_regenerator
     _view_regenerator = function
 

@@ -6,4 +6,5 @@ cdef class WritableOp(Op):
     cdef bint fits(self, list args, TensorBase target) except -1
     cdef int check_result(self, TensorBase target, TensorBase result) except -1
     cdef int direct_or_copied(self, list args, TensorBase out) except -1
-    cdef object run_into(self, list args, TensorBase target, bint inplace)
+    cdef bint enter_directly(self, list args, TensorBase target) except -1
+    cdef object run_into(self, list args, TensorBase target)

@@ -88,7 +88,7 @@ cdef class WritableOp(Op):
             bound = list(args)
             self.normalise(bound)
             node = self.gradient.prepare(bound, target)
-        self.run_into(list(args), target, True)
+        self.run_into(list(args), target)
         version = target.version_()
         version.value += 1
         if record:
@@ -99,23 +99,32 @@ cdef class WritableOp(Op):
             mark_derived(target, args, record)
         return target
 
-    cdef object run_into(self, list args, TensorBase target, bint inplace):
-        """Compute under no-grad and write to target's memory; directly where the entry takes `out`."""
+    cdef bint enter_directly(self, list args, TensorBase target) except -1:
+        """Have the entry write to target's memory itself; False where it doesn't take `out` or the result wouldn't fit."""
         cdef Device device = target.device
         cdef DType compute
+        entry = self.entry(device)
+        if entry is None or not self.takes_out[device.slot] or not self.writes_same or not device._backend.mutable:
+            return False
+        compute = self.compute_dtype(args)
+        if compute is not target.dtype and not (compute is None and args[0] is target):
+            return False
+        if not self.fits(args, target):
+            return False
+        try:
+            entry(*self.kernel_args(args, compute, device), out=target.array)
+        except REFUSALS as error:
+            raise self.explained(error, args) from None
+        return True
+
+    cdef object run_into(self, list args, TensorBase target):
+        """Compute under no-grad and write to target's memory; directly where the entry takes `out`."""
         cdef unsigned int before
         cdef TensorBase result
         self.common_device(args)
         self.normalise(args)
-        entry = self.entry(device)
-        if entry is not None and self.takes_out[device.slot] and self.result == "same" and device._backend.mutable:
-            compute = self.compute_dtype(args)
-            if (compute is None or compute is target.dtype) and self.fits(args, target):
-                try:
-                    entry(*self.kernel_args(args, compute, device), out=target.array)
-                except REFUSALS as error:
-                    raise self.explained(error, args) from None
-                return target
+        if self.enter_directly(args, target):
+            return target
         before = _mode.swap_bits(NO_GRAD, NO_GRAD)
         try:
             raw = self.run(args)
@@ -175,23 +184,12 @@ cdef class WritableOp(Op):
             _mode.swap_bits(NO_GRAD, before)
 
     cdef int direct_or_copied(self, list args, TensorBase out) except -1:
-        cdef Version version
-        cdef DType compute
         self.common_device(args)
-        if self.result == "same" and out.device._backend.mutable:
-            entry = self.entry(out.device)
-            if entry is not None and self.takes_out[out.device.slot]:
-                bound = list(args)
-                self.normalise(bound)
-                compute = self.compute_dtype(bound)
-                if compute is out.dtype and self.fits(bound, out):
-                    try:
-                        entry(*self.kernel_args(bound, compute, out.device), out=out.array)
-                    except REFUSALS as error:
-                        raise self.explained(error, bound) from None
-                    version = out.version_()
-                    version.value += 1
-                    return 0
+        bound = list(args)
+        self.normalise(bound)
+        if self.enter_directly(bound, out):
+            out._bump_version()
+            return 0
         result = self.run(args)
         if isinstance(result, tuple):
             raise TypeError(f"{self.name}(): argument 'out' must be tuple of Tensors, not Tensor")

@@ -8,7 +8,6 @@ from ..core.device import get_default_device, make_device, resolved_device
 from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import result_dtype
-from ..core.frontend import Tensor
 from ..core.memory_format import preserve_format
 from ..core.record import namespace as B
 from ..core.operands import check_scalar, integer_range

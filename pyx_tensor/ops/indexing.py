@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 
-from ..core.definitions import functions, methods, op, operations, primitive
+from ..core.definitions import op, operations, primitive
 from ..core.mode import is_grad_enabled
 from ..core.operands import prepare_write
 from ..core.record import namespace as B
@@ -73,7 +73,6 @@ def _split(x, items):
     basic, tensors = [], []
     used = sum(1 if not isinstance(i, TensorBase) else (i.ndim if i.dtype.name in ("bool", "uint8") else 1)
                for i in items if i is not None and i is not Ellipsis)
-    zero_dim_masks = [i for i in items if isinstance(i, TensorBase) and i.dtype.name in ("bool", "uint8") and i.ndim == 0]
     if used > x.ndim:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
     for item in items:

@@ -4,7 +4,7 @@ import math
 from ..core.definitions import op, primitive, publish_function
 from ..core.dtype import by_name
 from ..core.record import namespace
-from ..core.signature import Raw, T, Ts
+from ..core.signature import T, Ts
 
 
 def _h(B, x):

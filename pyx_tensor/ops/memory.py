@@ -1,9 +1,7 @@
 """Writing to a tensor's memory, and moving it."""
-import math
-
 from ..core.copying import resize
-from ..core.definitions import functions, methods, op
-from ..core.operands import check_scalar, prepare_write
+from ..core.definitions import methods, op
+from ..core.operands import check_scalar
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..core import random as _stream
-from ..core.definitions import functions, methods, op
+from ..core.definitions import methods, op
 from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype
 from ..core.operands import prepare_write

@@ -3,7 +3,7 @@ import builtins
 import math
 
 from ..core.definitions import op, primitive
-from ..core.signature import Dim, Dims, Raw, T, Type
+from ..core.signature import Dim, Dims, T, Type
 
 
 def _kept(B, x, input_shape, dim, keepdim):

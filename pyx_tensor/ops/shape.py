@@ -2,7 +2,7 @@
 import math
 
 from ..core.copying import can_view, converted, copied, is_on
-from ..core.definitions import op, operations, primitive
+from ..core.definitions import op, operations
 from ..core.definitions import view as view_op
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.signature import Dim, Dims, Raw, Sizes, T

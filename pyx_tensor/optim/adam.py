@@ -1,12 +1,11 @@
 """Adam and AdamW."""
-from ..autograd import no_grad
 from ..ops import namespace as ops
 from ..ops.optim import adam_step_
-from .optimizer import (Optimizer, by_device_and_dtype, check_betas, check_learning_rate, check_not_negative,
-                        check_options, evaluate_closure)
+from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
+from .tablewise import TablewiseOptimizer
 
 
-class Adam(Optimizer):
+class Adam(TablewiseOptimizer):
     """Adam (Kingma, Ba, 2014): steps scaled by running averages of the gradient and its square.
 
     Args:
@@ -51,15 +50,6 @@ class Adam(Optimizer):
         for entry in self.state.values():
             if "step" in entry:
                 entry["step"] = ops.as_tensor(entry["step"]).float()
-
-    def step(self, closure=None):
-        """Make one step; returns the loss of ``closure``, if given."""
-        loss = evaluate_closure(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for params in by_device_and_dtype(group["params"]):
-                    self._step(group, params)
-        return loss
 
     def _step(self, group, params):
         amsgrad = group["amsgrad"]

@@ -1,12 +1,11 @@
 """Stochastic gradient descent."""
-from ..autograd import no_grad
 from ..ops import namespace as ops
 from ..ops.optim import sgd_step_
-from .optimizer import (Optimizer, by_device_and_dtype, check_learning_rate, check_not_negative, check_options,
-                        evaluate_closure)
+from .optimizer import check_learning_rate, check_not_negative, check_options
+from .tablewise import TablewiseOptimizer
 
 
-class SGD(Optimizer):
+class SGD(TablewiseOptimizer):
     """Stochastic gradient descent with momentum (Sutskever et al., 2013).
 
     A step makes the buffer b = momentum · b + (1 - dampening) · g (the gradient alone at first) and the parameter
@@ -49,15 +48,6 @@ class SGD(Optimizer):
                 group.setdefault(name, False)
             group.setdefault("foreach", None)
             group.setdefault("fused", None)
-
-    def step(self, closure=None):
-        """Make one step; returns the loss of ``closure``, if given."""
-        loss = evaluate_closure(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for params in by_device_and_dtype(group["params"]):
-                    self._step(group, params)
-        return loss
 
     def _step(self, group, params):
         buffers, first = self._momentum_buffers(params) if group["momentum"] else ([], [False] * len(params))

@@ -11,7 +11,7 @@ from ..core.dtype import DType
 from ..core.frontend import Parameter, Tensor
 from ..core.memory_format import memory_format
 from ..core.size import Size
-from .names import STORAGE_OF, storage_types, StorageType
+from .names import STORAGE_OF
 
 
 class _Global:

@@ -1,0 +1,20 @@
+"""The base of optimizers whose step is an operation of the table, over all tensors at once."""
+from ..autograd import no_grad
+from .optimizer import Optimizer, by_device_and_dtype, evaluate_closure
+
+
+class TablewiseOptimizer(Optimizer):
+    """Makes one call for all tensors of a group on one device and of one dtype; a subclass says which operation."""
+
+    def step(self, closure=None):
+        """Make one step; returns the loss of ``closure``, if given."""
+        loss = evaluate_closure(closure)
+        with no_grad():
+            for group in self.param_groups:
+                for params in by_device_and_dtype(group["params"]):
+                    self._step(group, params)
+        return loss
+
+    def _step(self, group, params):
+        """Change ``params``, which have gradients, and what is remembered of them."""
+        raise NotImplementedError(f"{type(self).__name__} is missing the method _step")
