@@ -34,7 +34,7 @@ def _floating(x):
     return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(get_default_dtype())
 
 
-def _as_complex(x):
+def _as_complex(name, x):
     x = _floating(x)
     return x if x.dtype.is_complex else x.to(x.dtype.to_complex())
 
@@ -87,7 +87,7 @@ def _fitted(B, x, sizes):
 
 def _complex(forward):
     def transform(B, name, x, sizes, power):
-        x, dims = _fitted(B, _as_complex(x), sizes)
+        x, dims = _fitted(B, x, sizes)
         return B._fft_c2c(x, dims, power, forward) if dims else B.clone(x)
     return transform
 
@@ -99,7 +99,7 @@ def _check_some_dim(name, sizes):
 
 def _to_half(B, name, x, sizes, power):
     _check_some_dim(name, sizes)
-    return B._fft_r2c(*_fitted(B, _as_real(name, x), sizes), power)
+    return B._fft_r2c(*_fitted(B, x, sizes), power)
 
 
 def _to_half_conjugate(B, name, x, sizes, power):
@@ -108,25 +108,25 @@ def _to_half_conjugate(B, name, x, sizes, power):
 
 def _from_half(B, name, x, sizes, power):
     _check_some_dim(name, sizes)
-    x, last = _as_complex(x), list(sizes)[-1]
+    last = list(sizes)[-1]
     size = 2 * (x.shape[last] - 1) if sizes[last] is None else sizes[last]
     _check_points(size)
     return B._fft_c2r(*_fitted(B, x, {**sizes, last: size // 2 + 1}), power, size)
 
 
 def _from_half_conjugate(B, name, x, sizes, power):
-    return _from_half(B, name, B.conj(_as_complex(x)), sizes, power)
+    return _from_half(B, name, B.conj(x), sizes, power)
 
 
-Kind = namedtuple("Kind", "transform forward meaning sizes")
+Kind = namedtuple("Kind", "operand transform forward meaning sizes")
 _ALL, _TO_HALF, _FROM_HALF = "n complex values from n", "n // 2 + 1 complex values from n real ones", "n real values from n // 2 + 1 complex ones"
 KINDS = {
-    "fft": Kind(_complex(True), True, "The discrete Fourier transform", _ALL),
-    "ifft": Kind(_complex(False), False, "The inverse discrete Fourier transform", _ALL),
-    "rfft": Kind(_to_half, True, "The Fourier transform of real values, without negative frequencies in the last dim", _TO_HALF),
-    "irfft": Kind(_from_half, False, "The inverse of `rfft`: real values from half of a Hermitian spectrum", _FROM_HALF),
-    "hfft": Kind(_from_half_conjugate, True, "The real spectrum of a Hermitian signal of which half is given", _FROM_HALF),
-    "ihfft": Kind(_to_half_conjugate, False, "The inverse of `hfft`: half of a Hermitian signal from its real spectrum", _TO_HALF),
+    "fft": Kind(_as_complex, _complex(True), True, "The discrete Fourier transform", _ALL),
+    "ifft": Kind(_as_complex, _complex(False), False, "The inverse discrete Fourier transform", _ALL),
+    "rfft": Kind(_as_real, _to_half, True, "The Fourier transform of real values, without negative frequencies in the last dim", _TO_HALF),
+    "irfft": Kind(_as_complex, _from_half, False, "The inverse of `rfft`: real values from half of a Hermitian spectrum", _FROM_HALF),
+    "hfft": Kind(_as_complex, _from_half_conjugate, True, "The real spectrum of a Hermitian signal of which half is given", _FROM_HALF),
+    "ihfft": Kind(_as_real, _to_half_conjugate, False, "The inverse of `hfft`: half of a Hermitian signal from its real spectrum", _TO_HALF),
 }
 _COMMON = """norm: 'backward' (the default: inverse transforms are divided by n), 'forward' (forward ones are), 'ortho' (both by sqrt(n)).
 
@@ -139,7 +139,7 @@ _COMMON = """norm: 'backward' (the default: inverse transforms are divided by n)
 # --- the public functions -----------------------------------------------------------------------------------------
 def _over_one(name, kind):
     def body(B, input: T, n=None, dim=-1, norm=None):
-        dim = _whole(f"fft_{name}", "dim", dim)
+        input, dim = kind.operand(name, input), _whole(f"fft_{name}", "dim", dim)
         if not input.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         sizes = {wrapped(dim, input.ndim): None if n is None else _whole(f"fft_{name}", "n", n)}
@@ -154,6 +154,7 @@ def _over_one(name, kind):
 
 def _over_several(name, kind, default):
     def body(B, input: T, s=None, dim=None, norm=None):
+        input = kind.operand(name, input)
         sizes = _sizes_by_dim(f"fft_{name}", input, s, dim)
         return kind.transform(B, name, input, sizes, _power(f"fft_{name}", norm, kind.forward))
     body.__defaults__ = (None, default, None)
