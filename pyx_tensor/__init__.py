@@ -6,7 +6,7 @@ from .core.dtype import by_name as _by_name
 from .core.dtype import DType as dtype
 from .core.dtype import can_cast, get_default_dtype, set_default_dtype
 from .core.frontend import Parameter, Tensor
-from .core.memory_format import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+from .core.memory_format import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .core.registry import register_backend
 from .core.size import Size
 from .version import __version__
@@ -26,7 +26,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal", "special",
+    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal", "special", "sparse",
                      "__config__"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",

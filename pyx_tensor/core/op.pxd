@@ -74,4 +74,4 @@ cdef class Op(Slot):
     cdef list kernel_args(self, list args, DType compute, Device device)
 
 cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
-cdef object intercepted(Op op, list args)
+cdef object intercepted(Op op, list args, str form=*, object out=*)

@@ -59,14 +59,16 @@ def call_form(signature, args):
 
 def interceptor(plain):
     """The call path's function for operands whose types aren't among `plain`."""
-    def intercept(operation, args):
+    def intercept(operation, args, form="", out=None):
         if getattr(_thread, "disabled", False):
             return NotImplemented
-        types = overloaded_types(args, plain)
+        types = overloaded_types(args if out is None else [*args, out], plain)
         if not types:
             return NotImplemented
-        function = attrgetter(operation.name.replace("::", "."))(B)      # of a custom operation: B.namespace.name
+        function = attrgetter(operation.name.replace("::", ".") + form)(B)      # of a custom operation: B.namespace.name
         positional, keywords = call_form(operation.signature, args)
+        if out is not None:
+            keywords["out"] = out
         for kind in types:
             result = kind.__torch_function__(function, tuple(types), positional, keywords)
             if result is not NotImplemented:

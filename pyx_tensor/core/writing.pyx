@@ -6,10 +6,10 @@ cimport numpy as cnp
 from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
-from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
-from .op cimport FLOAT, REFUSALS, SAME, Op
-from .operands cimport (alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar, may_overlap,
-                        same_memory, scaled, write_array)
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
+from .operands cimport (all_plain, alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar,
+                        may_overlap, same_memory, scaled, write_array)
 from .record cimport RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version
@@ -69,6 +69,10 @@ cdef class WritableOp(Op):
             for item in args:
                 if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
                     return NotImplemented
+        if mode & INTERCEPT or not all_plain(args):
+            result = intercepted(self, args, "_")
+            if result is not NotImplemented:
+                return result
         target = <TensorBase>args[0]
         record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
         if record:
@@ -162,6 +166,10 @@ cdef class WritableOp(Op):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
         cdef unsigned int before
         check_out(self, out)
+        if get_mode() & INTERCEPT or not all_plain(args) or not all_plain([out]):
+            result = intercepted(self, args, "", out)
+            if result is not NotImplemented:
+                return result
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")

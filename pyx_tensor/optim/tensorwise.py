@@ -7,6 +7,8 @@ from .optimizer import Optimizer, evaluate_closure
 class TensorwiseOptimizer(Optimizer):
     """Goes through all tensors that have a gradient; a subclass says how its state starts and what a step does."""
 
+    takes_sparse, takes_dense = False, True      # which gradients the subclass can use
+
     def step(self, closure=None):
         """Make one step; returns the loss of ``closure``, if given."""
         loss = evaluate_closure(closure)
@@ -17,7 +19,15 @@ class TensorwiseOptimizer(Optimizer):
                         self._step(parameter, group)
         return loss
 
+    def _check_layout(self, gradient):
+        name = type(self).__name__
+        if gradient.is_sparse and not self.takes_sparse:
+            raise RuntimeError(f"{name} does not support sparse gradients")
+        if not (gradient.is_sparse or self.takes_dense):
+            raise RuntimeError(f"{name} does not support dense gradients, please consider Adam instead")
+
     def _step(self, parameter, group):
+        self._check_layout(parameter.grad)
         state = self.state[parameter]
         if not state:
             state.update(step=ops.tensor(0.0).float(), **self._start(parameter, group))
