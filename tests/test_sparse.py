@@ -1,6 +1,8 @@
 """Sparse tensors of coordinates: building, arithmetic, products, gradients, what they refuse."""
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,6 +135,13 @@ def test_printing():
        size=(2, 3), nnz=0, dtype=torch.float64, layout=torch.sparse_coo)"""
     assert str(sample(requires_grad=True)).endswith("layout=torch.sparse_coo, requires_grad=True)")
     assert "device='reference:0', size=(2, 3)" in str(sample("reference"))
+
+
+def test_every_way_to_the_first_one_will_do():
+    """What sparse tensors can do is imported with the first of them, however that is made."""
+    for first in ("torch.zeros(2, 2, layout=torch.sparse_coo)", "pickle.loads(pickle.dumps(torch.eye(2).to_sparse()))"):
+        code = f"import pickle, sys, pyx_tensor as torch; assert 'pyx_tensor.ops.sparse_tensor' not in sys.modules; s = {first}; print((s + s).shape)"
+        assert "[2, 2]" in subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------

@@ -4,17 +4,9 @@ from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 from . import sparse_products, sparse_shape  # noqa: F401  (they enter their handlers)
 from .optim import _sgd_step
+from .sparse_places import INT64, matches, place_numbers
 from .sparse_tensor import (
-    HANDLERS, INT64, SparseTensor, as_sparse, check_shape, coalesced, dense, empty, everywhere, in_graph, made, matches, place_numbers, rebuilt, values_at,
-    values_of)
-
-
-def handles(*names):
-    """Decorates what sparse tensors do for operations of the table."""
-    def enter(function):
-        HANDLERS.update(dict.fromkeys(names, function))
-        return function
-    return enter
+    HANDLERS, SparseTensor, as_sparse, check_shape, coalesced, dense, empty, everywhere, handles, in_graph, made, rebuilt, values_at, values_of)
 
 
 # --- from parts and from dense tensors ----------------------------------------------------------------------------
@@ -252,7 +244,7 @@ def _common(a, b):
     if a.sparse_dim() != b.sparse_dim():
         raise RuntimeError(f"mul operands have incompatible sparse dims: {a.sparse_dim()} and {b.sparse_dim()}")
     indices = a.array.indices
-    found, _ = matches(b, indices)
+    found, _ = matches(b.array.indices, indices, b.shape)
     kept = B.reshape(B.nonzero(found), (-1,))
     indices = B.index_select(indices, 1, kept)
     return rebuilt(a, B.mul(B.index_select(values_of(a), 0, kept), values_at(b, indices)), indices=indices)

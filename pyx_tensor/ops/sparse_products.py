@@ -1,15 +1,8 @@
 """Sparse tensors: products with matrices, sums, softmax."""
 from ..core.record import namespace as B
 from .shape import wrapped
-from .sparse_tensor import (
-    HANDLERS, INT64, SparseTensor, as_sparse, coalesced, everywhere, in_graph, made, place_numbers, rebuilt, unique_places, values_of)
-
-
-def handles(*names):
-    def enter(function):
-        HANDLERS.update(dict.fromkeys(names, function))
-        return function
-    return enter
+from .sparse_places import INT64, place_numbers, unique_places
+from .sparse_tensor import SparseTensor, as_sparse, coalesced, everywhere, handles, in_graph, made, rebuilt, values_of
 
 
 def _check_matrix(name, x, what):

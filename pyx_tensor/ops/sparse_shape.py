@@ -1,14 +1,8 @@
 """Sparse tensors: dims exchanged, taken out, put in and joined."""
 from ..core.record import namespace as B
 from .shape import wrapped
-from .sparse_tensor import HANDLERS, INT64, SparseTensor, as_sparse, coalesced, dense, made, rebuilt, values_of
-
-
-def handles(*names):
-    def enter(function):
-        HANDLERS.update(dict.fromkeys(names, function))
-        return function
-    return enter
+from .sparse_places import INT64
+from .sparse_tensor import SparseTensor, as_sparse, coalesced, dense, handles, made, rebuilt, values_of
 
 
 @handles("permute")

@@ -2,16 +2,17 @@
 
 A `SparseTensor` is a Tensor whose array is a `Coordinates`: the places and the values, two dense tensors outside of the
 graph. No operation of the table knows it: the call path hands operands that aren't plain tensors to their class, and
-`__torch_function__` looks the operation up in `HANDLERS` (filled by sparse_ops.py and sparse_math.py), which computes on
-the values. In the graph a sparse tensor is one input or output as any other; `Values` and `Build`, two Functions, are the
+`__torch_function__` looks the operation up in `HANDLERS`, filled by sparse_math.py and the modules that it imports, which
+compute on the values. In the graph a sparse tensor is one input or output as any other; `Values` and `Build`, two Functions, are the
 way from it to a dense tensor of values and back, and everything between is recorded as usual. Gradients of sparse tensors
 are sparse, on the same places.
 """
 import math
+from importlib import import_module
 
 from ..autograd.function import Function
 from ..core import printing
-from ..core.dtype import by_name, get_default_dtype
+from ..core.dtype import get_default_dtype
 from ..core.frontend import Tensor
 from ..core.memory_format import sparse_coo
 from ..core.mode import is_grad_enabled
@@ -19,9 +20,24 @@ from ..core.record import namespace as B
 from ..core.record import type_name
 from ..core.size import Size
 from ..core.tensor import TensorBase, wrap
+from .sparse_places import BOOL, INT64, matches, unique_places
 
-INT64, BOOL = by_name["int64"], by_name["bool"]
 HANDLERS = {}        # name of an operation, in place with '_' -> function of its arguments, some of them sparse
+
+
+def handles(*names):
+    """Decorates what sparse tensors do for operations of the table."""
+    def enter(function):
+        HANDLERS.update(dict.fromkeys(names, function))
+        return function
+    return enter
+
+
+def handler(name):
+    """What sparse tensors do for an operation, None where they can't do it."""
+    if not HANDLERS:
+        import_module(".sparse_math", __package__)
+    return HANDLERS.get(name)
 
 
 class Coordinates:
@@ -68,9 +84,9 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name = func.op.name if hasattr(func, "op") else func.__name__
-        handler = HANDLERS.get(name)
-        if handler is not None:
-            return handler(*args, **(kwargs or {}))
+        found = handler(name)
+        if found is not None:
+            return found(*args, **(kwargs or {}))
         found = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(item, SparseTensor)]
         if not found:
             raise NotImplementedError(f"{name}: out= can't be a sparse tensor")
@@ -231,7 +247,7 @@ class SparseTensor(Tensor):
 
 
 for _name in ("zero_", "copy_"):
-    setattr(SparseTensor, _name, lambda self, *args, _name=_name, **kwargs: HANDLERS[_name](self, *args, **kwargs))
+    setattr(SparseTensor, _name, lambda self, *args, _name=_name, **kwargs: handler(_name)(self, *args, **kwargs))
 for _name in ("fill_", "resize_", "resize_as_", "set_", "fill_diagonal_", "contiguous"):
     setattr(SparseTensor, _name, _unavailable(_name))
 
@@ -253,14 +269,6 @@ def empty(shape, sparse_dims, dtype, device):
     return build(B.zeros((sparse_dims, 0), dtype=INT64, device=device), B.zeros((0, *shape[sparse_dims:]), dtype=dtype, device=device), shape, False)
 
 
-def place_numbers(indices, shape):
-    """The places as one number each: their position in row-major order."""
-    numbers = B.zeros((indices.shape[1],), dtype=INT64, device=indices.device)
-    for row, size in zip(B.unbind(indices, 0), shape):
-        numbers = B.add(B.mul(numbers, size), row)
-    return numbers
-
-
 def values_at(tensor, indices):
     """The values of a dense or sparse tensor at places, differentiable; 0 where a sparse one has none."""
     if not isinstance(tensor, SparseTensor):
@@ -268,22 +276,12 @@ def values_at(tensor, indices):
             return B.expand(B.unsqueeze(tensor, 0), (indices.shape[1], *tensor.shape))
         return B.index(tensor, list(B.unbind(indices, 0)))
     tensor = coalesced(tensor)
-    found, position = matches(tensor, indices)
+    found, position = matches(tensor.array.indices, indices, tensor.shape)
     values = values_of(tensor)
     if not values.shape[0]:
         return B.zeros((indices.shape[1], *values.shape[1:]), dtype=values.dtype, device=values.device)
     kept = B.reshape(found, (-1,) + (1,) * (values.ndim - 1))
     return B.masked_fill(B.index_select(values, 0, position), B.logical_not(kept), 0)
-
-
-def matches(tensor, indices):
-    """Which of the places a coalesced tensor has, and where in its list."""
-    shape = tensor.shape[:indices.shape[0]]
-    have, wanted = place_numbers(tensor.array.indices, shape), place_numbers(indices, shape)
-    if not have.shape[0]:
-        return B.zeros(tuple(wanted.shape), dtype=BOOL, device=wanted.device), B.zeros_like(wanted)
-    position = B.clamp(B.searchsorted(have, wanted), 0, have.shape[0] - 1)
-    return B.eq(B.index_select(have, 0, position), wanted), position
 
 
 class Build(Function):
@@ -338,17 +336,6 @@ def rebuilt(tensor, values, indices=None, shape=None, is_coalesced=None):
     parts = tensor.array
     return made(values, parts.indices if indices is None else indices, parts.shape if shape is None else shape,
                 parts.coalesced if is_coalesced is None else is_coalesced)
-
-
-def unique_places(indices, shape):
-    """The places sorted and without repetition, where in them each of the given ones is, and their number."""
-    numbers, places = B.unique(place_numbers(indices, shape), return_inverse=True)
-    rows, rest = [], numbers
-    for size in reversed(shape[:indices.shape[0]]):
-        rows.append(B.remainder(rest, max(size, 1)))
-        rest = B.floor_divide(rest, max(size, 1))
-    count = numbers.shape[0]
-    return (B.stack(rows[::-1]) if rows else B.zeros((0, count), dtype=INT64, device=indices.device)), places, count
 
 
 def _sum_by_place(values, places, count):

@@ -3,7 +3,7 @@
 `power` says how a transform over n points is scaled: by n^-power. A transform's adjoint is the opposite transform with
 the same scale, which is all that the gradients need.
 """
-from ..core.definitions import op, primitive
+from ..core.definitions import primitive
 from ..core.signature import T
 
 _SPECTRAL = dict(hidden=True, method=False, promote="float")
