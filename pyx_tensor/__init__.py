@@ -13,6 +13,7 @@ from .version import __version__
 from . import ops
 from .ops.random import Generator, default_generator
 from .ops.storage import TypedStorage, UntypedStorage
+from .ops.storage import storage_types as _storage_types
 from .ops.tensor_types import types_of as _types_of
 from .core.definitions import functions as _functions
 
@@ -20,6 +21,7 @@ globals().update(_by_name)
 globals().update(_aliases)
 globals().update(_functions)
 globals().update(_types_of("cpu"))
+globals().update(_storage_types)
 
 from . import autograd  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled  # noqa: E402
