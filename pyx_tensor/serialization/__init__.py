@@ -34,7 +34,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_
     Args:
         f: a path, written to whole or not at all, or a binary file object (which needn't be able to seek).
         pickle_module: says how objects that aren't ours are pickled: `pickle` by default, or a module like it (cloudpickle, dill).
-        pickle_protocol: of the pickle inside, 2 by default.
+        pickle_protocol: of the pickle inside, 1 to 5, 2 by default.
         _use_new_zipfile_serialization: False for the format of PyTorch before 1.6.
         compact: of a tensor that is a view, write only the memory between its first and its last element, not all that it lies in.
 
@@ -49,6 +49,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_
     >>> torch.load(file)
     {'w': tensor([1., 1.])}
     """
+    if pickle_protocol is not None and not 1 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise pickle.PicklingError(f"save: pickle_protocol must be 1 to {pickle.HIGHEST_PROTOCOL}, which can refer to storages, got {pickle_protocol}")
     write = write_zip if _use_new_zipfile_serialization else write_legacy
     arguments = (pickle_module or pickle, pickle_protocol, compact)
     if hasattr(f, "write"):
@@ -122,11 +124,14 @@ def outline(file, f):
         raise NotImplementedError("only loading is supported of the tar files of PyTorch before 0.2")
     if kind != "zip":
         try:
-            return *outline_of_stream(file, {}), None
+            return *outline_of_stream(file), None
         except NotLegacy as error:
             raise RuntimeError(f"load: {_name(f)} is neither a zip container nor one of PyTorch's older files: {_what(file)}") from error
-    archive = Archive(file)
-    data = archive.read("data.pkl")
+    try:
+        archive = Archive(file)
+        data = archive.read("data.pkl")
+    except Damaged as error:
+        raise RuntimeError(f"load: {_name(f)} is damaged, or no file of tensors: {error}") from error
     machine = OutlineMachine(Source(io.BytesIO(data), len(data)))
     return machine, machine.load(), archive
 

@@ -12,7 +12,7 @@ import numpy as np
 
 ALIGNMENT = 64
 _LOCAL_HEADER = struct.Struct("<4s22xHH")      # signature, lengths of the name and the extra field
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
 _MAX_SMALL = 1 << 31                           # of an entry that is read whole into bytes
 _check = True
 

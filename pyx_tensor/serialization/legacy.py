@@ -57,10 +57,9 @@ class _Stream:
         return bool(little) != (sys.byteorder == "little")
 
     def outline(self):
-        """The storages that the object refers to; the file stands behind its pickle then."""
+        """(OutlineMachine, the object's outline); the file stands behind the object's pickle then."""
         machine = OutlineMachine(Source(self.file, self.left()), **self.options)
-        machine.load()
-        return machine
+        return machine, machine.load()
 
     def storages(self, expected):
         """key -> bytes, of the storages behind the pickles."""
@@ -114,7 +113,7 @@ def read_stream(file, placement, weights_only, pickle_module, options):
     stream = _Stream(file, options)
     swapped = stream.header()
     start = file.tell()
-    expected = stream.outline().storages
+    expected = stream.outline()[0].storages
     found = stream.storages(expected)
     end = file.tell()
     file.seek(start)
@@ -123,11 +122,11 @@ def read_stream(file, placement, weights_only, pickle_module, options):
     return result
 
 
-def outline_of_stream(file, options):
-    """The outline of the object, without its storages."""
-    stream = _Stream(file, options)
+def outline_of_stream(file):
+    """(OutlineMachine, the object's outline) of a stream, whose storages aren't read."""
+    stream = _Stream(file, {})
     stream.header()
-    return stream.outline(), stream
+    return stream.outline()
 
 
 def write_stream(dump, write_plain, file):

@@ -50,6 +50,10 @@ def check_key(key):
             raise UnpicklingError(f"load: a {type(part).__name__} can't be a key")
 
 
+class _FromStorage(Exception):
+    """Carries an exception of a persistent id past the pickle's own."""
+
+
 class Mark:
     """Where a tuple, list or dict begins on the stack."""
 
@@ -90,6 +94,8 @@ class Machine:
                 step(self)
         except UnpicklingError:
             raise
+        except _FromStorage as error:
+            raise error.__cause__ from None
         except (IndexError, KeyError, AttributeError, TypeError, ValueError, OverflowError, struct.error) as error:
             raise UnpicklingError(f"load: the pickle is damaged: {type(error).__name__}: {error}") from error
 
@@ -165,6 +171,12 @@ class Machine:
         if not isinstance(given[0], tuple):
             raise UnpicklingError("load: the pickle is damaged: arguments that aren't a tuple")
         self.push(make(self.stack.pop(), *given))
+
+    def refer(self, saved):
+        try:
+            self.push(self.persistent(saved))
+        except Exception as error:         # it is the storage's, or of the user's map_location, and says nothing of the pickle
+            raise _FromStorage from error
 
     def set_state(self):
         state = self.stack.pop()
@@ -259,7 +271,7 @@ _STEPS = {
     # names, calls, states
     b"c": _global, b"\x93": _stack_global, b"b": lambda m: m.set_state(),
     b"R": lambda m: m.apply(m.call, m.stack.pop()), b"\x81": lambda m: m.apply(m.new, m.stack.pop(), {}), b"\x92": _new_with_keywords,
-    b"P": lambda m: m.push(m.persistent(m.source.line().decode())), b"Q": lambda m: m.push(m.persistent(m.stack.pop())),
+    b"P": lambda m: m.refer(m.source.line().decode()), b"Q": lambda m: m.refer(m.stack.pop()),
 }
 
 Machine.steps = _STEPS

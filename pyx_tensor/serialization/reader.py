@@ -57,7 +57,7 @@ def unpickle(file, size, persistent, weights_only, pickle_module=pickle, **optio
     if weights_only:
         return Machine(Source(file, size), find=allowed.find, call=allowed.call, new=allowed.new, build=allowed.build,
                        persistent=persistent, **options).load()
-    return _unrestricted(pickle_module.Unpickler)(file, persistent, **options).load()
+    return _unrestricted(getattr(pickle_module, "Unpickler", pickle.Unpickler))(file, persistent, **options).load()
 
 
 def unpickle_bytes(data, persistent, weights_only, pickle_module=pickle, **options):
@@ -94,6 +94,10 @@ class Outline:
         return f"{self.name}(...)"
 
 
+def _called(function, args):
+    return Outline(getattr(function, "name", "?"), args)
+
+
 class OutlineMachine(Machine):
     """Runs a pickle without building anything of it but containers and plain values.
 
@@ -101,7 +105,7 @@ class OutlineMachine(Machine):
     """
 
     def __init__(self, source, **options):
-        super().__init__(source, find=self._name, call=Outline, new=lambda cls, args, kwargs: Outline(cls, args), build=self._state,
+        super().__init__(source, find=self._name, call=_called, new=lambda cls, args, kwargs: _called(cls, args), build=self._state,
                          persistent=self._persistent, **options)
         self.unknown, self.storages = [], {}
 
@@ -112,7 +116,8 @@ class OutlineMachine(Machine):
         return found if isinstance(found, StorageType) else Outline(f"{module}.{name}")
 
     def _state(self, obj, state):
-        pass
+        if isinstance(obj, Outline) and isinstance(state, dict) and obj.name != "collections.OrderedDict":
+            obj.items.extend(state.items())
 
     def _persistent(self, saved):
         if isinstance(saved, tuple) and len(saved) in (5, 6) and saved[0] == "storage" and isinstance(saved[1], StorageType):
@@ -123,7 +128,7 @@ class OutlineMachine(Machine):
         return saved
 
     def _instance(self, items):
-        self.push(Outline(getattr(items[0], "name", "?"), tuple(items[1:])) if items else Outline("?"))
+        self.push(_called(items[0], tuple(items[1:])) if items else Outline("?"))
 
     def extend(self, items):
         target = self.stack[-1]
