@@ -68,7 +68,7 @@ class _Stream:
             raise pickle.UnpicklingError("load: the file is damaged: no list of storages")
         found = {}
         for key in keys:
-            if key not in expected or key in found:
+            if not isinstance(key, str) or key not in expected or key in found:
                 raise RuntimeError(f"load: the file is damaged: storage {builders._shown(key)} isn't one of its object's")
             dtype, numel, _ = expected[key]
             found[key] = self.storage(key, dtype, numel)

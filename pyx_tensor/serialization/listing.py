@@ -3,8 +3,7 @@ import itertools
 import os
 
 from . import _opened, outline
-from .names import StorageType
-from .reader import Outline
+from .reader import Outline, is_storage_id
 
 _MAX_TEXT = 60
 _MAX_PARTS, _MAX_DEPTH = 100_000, 100      # of what is walked: a hostile file may hold one list in itself in ever so many ways
@@ -65,7 +64,7 @@ def _tensor(call):
         return _tensor(args[0])
     if name == "_rebuild_from_type_v2" and isinstance(args[0], Outline):
         return _tensor(Outline(args[0].name, args[2]))
-    if not name.startswith("_rebuild_tensor") or len(args) < 4 or not _is_storage(args[0]):
+    if not name.startswith("_rebuild_tensor") or len(args) < 4 or not is_storage_id(args[0]):
         return None
     _, kind, _, location, _ = args[0][:5]
     dtype, shape = kind.dtype, tuple(args[2])
@@ -80,10 +79,6 @@ def _tensor(call):
 def _dtype(named):
     from ..core.dtype import by_name
     return by_name.get(named.name.removeprefix("torch."), named.name) if isinstance(named, Outline) else named
-
-
-def _is_storage(saved):
-    return isinstance(saved, tuple) and len(saved) in (5, 6) and isinstance(saved[1], StorageType)
 
 
 def print_listing(path):

@@ -9,6 +9,15 @@ from .machine import Machine, Source
 from .names import StorageType
 
 
+def is_storage_id(saved):
+    """Whether a persistent id refers to a storage: ('storage', type, key, location, number of elements), and before 1.6 a part of it."""
+    if not (isinstance(saved, tuple) and len(saved) in (5, 6) and saved[0] == "storage" and isinstance(saved[1], StorageType)):
+        return False
+    view = saved[5] if len(saved) == 6 else None
+    return (isinstance(saved[2], str) and isinstance(saved[3], str) and type(saved[4]) is int and saved[4] >= 0
+            and (view is None or isinstance(view, tuple) and len(view) == 3 and isinstance(view[0], str)))
+
+
 class Storages:
     """The storages of a file, each read when it is first asked for and put where it belongs.
 
@@ -26,11 +35,9 @@ class Storages:
         """The storage, or whatever else, of a persistent id."""
         if isinstance(saved, tuple) and len(saved) == 4 and saved[0] == "module":       # PyTorch before 1.0: a class, and its source
             return saved[1]
-        if not (isinstance(saved, tuple) and len(saved) in (5, 6) and saved[0] == "storage" and isinstance(saved[1], StorageType)):
+        if not is_storage_id(saved):
             raise pickle.UnpicklingError("load: the file refers to something that is no storage")
         _, kind, key, location, numel, *view = saved
-        if type(numel) is not int or numel < 0 or not isinstance(location, str):
-            raise pickle.UnpicklingError(f"load: storage {key!r} has no number of elements or no location")
         storage = self._storage(kind.dtype, key, location, numel, view[0] if view else None)
         if not kind.is_typed:
             return storage.untyped()
@@ -44,7 +51,7 @@ class Storages:
             if self.swapped:
                 array = array.byteswap(inplace=True)
             if view:
-                _, offset, size = view
+                offset, size = view[1:]
                 if not (type(offset) is type(size) is int and 0 <= offset <= offset + size <= numel):
                     raise RuntimeError(f"load: a part of storage {key} reaches outside of it")
                 array = array[offset:offset + size]
@@ -120,10 +127,8 @@ class OutlineMachine(Machine):
             obj.items.extend(state.items())
 
     def _persistent(self, saved):
-        if isinstance(saved, tuple) and len(saved) in (5, 6) and saved[0] == "storage" and isinstance(saved[1], StorageType):
+        if is_storage_id(saved):
             _, kind, key, location, numel = saved[:5]
-            if type(numel) is not int or numel < 0:
-                raise pickle.UnpicklingError(f"load: storage {key!r} has no number of elements")
             self.storages.setdefault(key, (kind.dtype, numel, location))
         return saved
 
