@@ -44,7 +44,7 @@ def _arrays(tensors):
     if shared:
         raise RuntimeError(f"safetensors: some tensors share memory, which the format can't express: {shared}. Save a clone() of all but one.")
     for name in sorted(tensors, key=lambda name: (-tensors[name].element_size(), name)):
-        yield name, _NAMES[tensors[name].dtype.name], np.ascontiguousarray(tensors[name].detach()._host_array())
+        yield name, _NAMES[tensors[name].dtype.name], np.asarray(tensors[name].detach()._host_array(), order="C")
 
 
 def _header(arrays, metadata):
