@@ -17,6 +17,7 @@ import sys
 import pyx_tensor
 
 from . import version
+from .core.frontend import Parameter, Tensor
 
 # PyTorch's package -> ours
 ROOTS = {"torch": "pyx_tensor", "torchvision": "pyx_tensor.vision"}
@@ -92,18 +93,24 @@ def install():
                                "call install() before anything that imports it")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-        pyx_tensor.__version__ = f"{version.torch_version}+pyx{version.__version__}"
         importlib.import_module("torch")
+        _rename(f"{version.torch_version}+pyx{version.__version__}", "torch", "torch.nn.parameter")
 
 
 def uninstall():
     """Undo `install()`: what was imported as torch stays with those who have it."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-        pyx_tensor.__version__ = version.__version__
+        _rename(version.__version__, *["pyx_tensor.core.frontend"] * 2)
     for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS and own_name(name) and
                  sys.modules[name].__name__.startswith("pyx_tensor")]:
         del sys.modules[name]
+
+
+def _rename(release, tensors, parameters):
+    """What libraries look at to tell whose tensors they have."""
+    pyx_tensor.__version__ = release
+    Tensor.__module__, Parameter.__module__ = tensors, parameters
 
 
 # --- scripts ------------------------------------------------------------------------------------------------------

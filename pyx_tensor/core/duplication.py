@@ -47,10 +47,16 @@ def reduced(tensor):
     """(function, arguments) that make the tensor again: what `__reduce_ex__` gives."""
     if not shares_memory(tensor):
         array = tensor.device.backend.to_numpy(tensor.array)
-        return rebuild, (type(tensor), np.ascontiguousarray(array).tobytes(), tensor.dtype.name, tuple(tensor.shape), tensor.requires_grad,
+        return rebuild, (_class_name(type(tensor)), np.ascontiguousarray(array).tobytes(), tensor.dtype.name, tuple(tensor.shape), tensor.requires_grad,
                          tensor.device, tensor.__dict__)
-    return rebuild_view, (type(tensor), tensor._storage, tensor.dtype.name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
+    return rebuild_view, (_class_name(type(tensor)), tensor._storage, tensor.dtype.name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
                           tensor.requires_grad, tensor.__dict__)
+
+
+def _class_name(cls):
+    """A class as pickles have it: our own by a word, since they may be known as PyTorch's (pyx_tensor.alias)."""
+    from . import frontend
+    return cls.__name__ if cls in (frontend.Tensor, frontend.Parameter) else cls
 
 
 def _reduced_memory(memory):
@@ -83,6 +89,8 @@ def rebuild(cls, data, dtype_name, shape, requires_grad, device, attributes):
 
 
 def _finished(cls, tensor, requires_grad, attributes):
+    from . import frontend
+    cls = getattr(frontend, cls) if cls in ("Tensor", "Parameter") else cls
     result = cls.__new__(cls)
     result._adopt(tensor)
     result.requires_grad = requires_grad
