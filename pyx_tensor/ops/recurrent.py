@@ -141,12 +141,33 @@ def _run(B, cell, x, state, w_hh, b_hh, w_hr, steps):
     return trace, state
 
 
+_GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
+
+
+def _explain_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, cell, batch_sizes, reverse):
+    """What doesn't fit, or None."""
+    if cell not in _GATES:
+        return f"recurrent_layer: cell is {cell!r}, expected one of {', '.join(_GATES)}"
+    if (c is None) == (cell == "lstm"):
+        return f"recurrent_layer: c is {'missing' if c is None else 'for an LSTM only'}"
+    size = h.shape[-1] if w_hr is None else w_hr.shape[-1]
+    gates, rows, batch = _GATES[cell] * size, sum(batch_sizes), batch_sizes[0] if batch_sizes else 0
+    if not batch_sizes or list(batch_sizes) != sorted(batch_sizes, reverse=True) or min(batch_sizes) < 0 or tuple(h.shape[:-1]) != (batch,):
+        return f"recurrent_layer: batch sizes {batch_sizes} don't fit a state of shape {list(h.shape)}: expected its rows first, and never more than before"
+    expected = dict(input=(rows, w_ih.shape[-1]), c=(batch, size), w_ih=(gates, input.shape[-1]), w_hh=(gates, h.shape[-1]), b_ih=(gates,), b_hh=(gates,),
+                    w_hr=(h.shape[-1], size))
+    for name, given in dict(input=input, c=c, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, w_hr=w_hr).items():
+        if given is not None and tuple(given.shape) != expected[name]:
+            return f"recurrent_layer: expected {name} of shape {list(expected[name])}, got {list(given.shape)}"
+    return None
+
+
 def _layer_vjp(B, g, y, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, cell, batch_sizes, reverse, gates, cells, needs):
     return B.recurrent_layer_backward(
         g[0], g[1], g[2] if c is not None else None, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, y[0], gates, cells, cell, batch_sizes, reverse, needs)
 
 
-@op(promote="same", method=False, hidden=True, returns=("output", "h", "c"), aux=("gates", "cells"), grad_name="Recurrent", vjp={
+@op(promote="same", method=False, hidden=True, returns=("output", "h", "c"), aux=("gates", "cells"), grad_name="Recurrent", explain=_explain_layer, vjp={
     ("input", "h", "c", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr"): _layer_vjp})
 def recurrent_layer(B, input: T, h: T, c: T, w_ih: T, w_hh: T, b_ih: T, b_hh: T, w_hr: T, cell, batch_sizes, reverse):
     """One layer of a recurrent network in one direction: (output, h, c) after all steps; no c but for an LSTM.
@@ -159,6 +180,9 @@ def recurrent_layer(B, input: T, h: T, c: T, w_ih: T, w_hh: T, b_ih: T, b_hh: T,
 
     Hidden outputs: what a kernel keeps for its backward, each row's activated gates and c.
     """
+    message = _explain_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, cell, batch_sizes, reverse)
+    if message is not None:
+        raise RuntimeError(message)
     state = (h,) if c is None else (h, c)
     trace, state = _run(B, cell, B.linear(input, w_ih, b_ih), state, w_hh, b_hh, w_hr, _steps(batch_sizes, reverse))
     output = B.cat(_in_order([new for *_, new in trace], reverse), 0)
