@@ -20,7 +20,8 @@ def linalg_matrix_power(B, input: T, n):
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"matrix_power(): argument 'n' must be int, not {type(n).__name__}")
     if n == 0:
-        return B.clone(B.expand(B.eye(input.shape[-1], dtype=input.dtype, device=input.device), tuple(input.shape)))
+        identity = B.eye(input.shape[-1], dtype=input.dtype, device=input.device)
+        return B.where(B.isfinite(identity), identity, input)       # of input's shape, and its function: its gradient is 0
     base = B.linalg_inv(input) if n < 0 else input
     power, n = None, abs(n)
     while n:
@@ -175,11 +176,11 @@ def linalg_vander(B, x: T, *, N=None):
             [1, 2, 4],
             [1, 3, 9]])
     """
-    if not x.ndim:
-        raise RuntimeError("linalg.vander: x must have at least 1 dimension")
-    if N is not None and N <= 1:
+    x = x if x.ndim else B.unsqueeze(x, 0)
+    N = x.shape[-1] if N is None else N
+    if N <= 1:
         raise RuntimeError(f"N must be greater than 1, got N={N}")
-    return _powers(B, x, x.shape[-1] if N is None else N)
+    return _powers(B, x, N)
 
 
 @op(method=False)

@@ -67,7 +67,7 @@ def linalg_pinv(B, input: T, rcond=None, hermitian=False, *, atol=None, rtol=Non
     """
     (check_square if hermitian else check_matrices)("linalg.pinv", input)
     if not input.numel():
-        return B.zeros((*input.shape[:-2], *reversed(input.shape[-2:])), dtype=input.dtype, device=input.device)
+        return B.clone(B.adjoint(input))
     return B._pinv(input, *_tolerances(B, "torch.linalg.pinv", input, atol, rcond if rtol is None else rtol), hermitian)
 
 

@@ -22,10 +22,10 @@ def _zero_block(number):
 def linalg_ldl_factor_ex(B, input: T, *, hermitian=False, check_errors=False):
     """(LD, pivots, info) as `torch.linalg.ldl_factor` gives the first two, with an int32 for each matrix instead of an error."""
     check_square("torch.linalg.ldl_factor_ex", input)
-    result = B._ldl_factor(input, bool(hermitian))
+    LD, pivots, info = B._ldl_factor(input, bool(hermitian))
     if check_errors:
-        check_info("torch.linalg.ldl_factor_ex", result[2], _zero_block)
-    return result
+        check_info("torch.linalg.ldl_factor_ex", info, _zero_block)
+    return B.tril(LD), pivots, info
 
 
 @op(hidden=True, method=False, nograd=True, entry=False, returns=("LD", "pivots"))

@@ -52,7 +52,7 @@ def linalg_lstsq(B, input: T, b: T, rcond=None, *, driver=None):
         driver: LAPACK's method: 'gelsy' (the default), 'gelsd', 'gelss', or 'gels', which takes A for one of full rank.
 
     Returns:
-        solution, (..., n, k). residuals, (..., k): |A X - B|² by columns; empty unless m > n and all ranks are n. rank: of each
+        solution, (..., n, k). residuals, (..., k): |A X - B|² by columns; empty for 'gelsy', and unless m > n and all ranks are n. rank: of each
         matrix; empty for 'gels'. singular_values: of 'gelsd' and 'gelss'; else empty.
 
     >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
@@ -66,14 +66,13 @@ def linalg_lstsq(B, input: T, b: T, rcond=None, *, driver=None):
     tolerance = 0.0 if driver == "gels" else finfo(input.dtype).eps * max(m, n) if rcond is None else rcond
     solution, rank, values, info = B._lstsq(input, right, tolerance, "gelsd" if driver in WITH_VALUES else "gelsy")
     check_info("torch.linalg.lstsq", info, lambda number: f"The algorithm failed to converge (error code: {number}).")
-    full = m > n and bool(B.all(B.eq(rank, n)))
+    full = m > n and driver != "gelsy" and bool(B.all(B.eq(rank, n)))
     if driver == "gels" and bool(B.any(B.lt(rank, min(m, n)))):
         raise LinAlgError("torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not have full rank.")
-    nothing = B.empty((0,), dtype=values.dtype, device=values.device)
-    residuals = nothing
+    away = B.abs(B.sub(B.matmul(input, solution), right) if full else B.narrow(B.ravel(solution), 0, 0, 0))
+    residuals = B.mul(away, away)
     if full:
-        away = B.abs(B.sub(B.matmul(input, solution), right))
-        residuals = B.sum(B.mul(away, away), -2)
+        residuals = B.sum(residuals, -2)
     return (B.squeeze(solution, -1) if vector else solution, B.squeeze(residuals, -1) if vector and full else residuals,
             B.empty((0,), dtype=rank.dtype, device=rank.device) if driver == "gels" else rank,
-            values if driver in WITH_VALUES else nothing)
+            values if driver in WITH_VALUES else B.empty((0,), dtype=values.dtype, device=values.device))

@@ -144,15 +144,17 @@ def lu_unpack(B, LU_data: T, LU_pivots: Raw, unpack_data=True, unpack_pivots=Tru
     return (P, *(_triangles(B, LU_data) if unpack_data else (empty, empty)))
 
 
+@op(returns=("LU", "pivots", "info"))
+def _lu_with_info(B, A: T, pivot=True, check_errors=True):
+    """(LU, pivots, info), with an error for a zero on U's diagonal if `check_errors`."""
+    return B.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors)
+
+
 @publish_function
-def lu(A, pivot=True, get_infos=False, out=None):
+def lu(A, pivot=True, get_infos=False):
     """(LU, pivots), and info where `get_infos`. `torch.linalg.lu_factor` and `torch.linalg.lu_factor_ex` are today's names for it."""
-    result = namespace.linalg_lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)[:2 + bool(get_infos)]
-    if out is None:
-        return result
-    for written, part in zip(out, result, strict=True):
-        written.resize_(part.shape).copy_(part)
-    return out
+    result = namespace._lu_with_info(A, pivot, not get_infos)
+    return result if get_infos else tuple(result[:2])
 
 
 methods["lu"] = lu

@@ -80,13 +80,22 @@ def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, d
         return _by_singular_values(B, x, ord, dims, keepdim)
     rows, columns = dims if abs(ord) == 1 else reversed(dims)
     sums = B._vector_norm(x, 1.0, rows, True)
-    result = B.amax(sums, columns, True) if ord > 0 else B.amin(sums, columns, True)
+    result = _extreme(B, sums, ord, columns, True)
     return result if keepdim else B.squeeze(result, tuple(dims))
+
+
+def _extreme(B, sizes, ord, dim, keepdim):
+    """The largest (0 of nothing) or, for a negative order, the smallest along a dim."""
+    if sizes.shape[dim]:
+        return B.amax(sizes, dim, keepdim) if ord > 0 else B.amin(sizes, dim, keepdim)
+    if ord > 0 or 0 in [n for d, n in enumerate(sizes.shape) if d != dim % sizes.ndim]:
+        return B.sum(sizes, dim, keepdim)
+    raise IndexError(f"amin(): Expected reduction dim {dim} to have non-zero size.")
 
 
 def _by_singular_values(B, x, ord, dims, keepdim):
     values = B.linalg_svdvals(B.movedim(x, dims, (-2, -1)))
-    result = B.sum(values, -1) if ord == "nuc" else B.amax(values, -1) if ord > 0 else B.amin(values, -1)
+    result = B.sum(values, -1) if ord == "nuc" else _extreme(B, values, ord, -1, False)
     for d in sorted(dims) if keepdim else ():
         result = B.unsqueeze(result, d)
     return result
@@ -150,8 +159,8 @@ def linalg_cond(B, input: T, p=None):
         return B.div(small, large) if p == -2 else B.div(large, small)
     if p not in STRINGS and p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    if input.shape[-1] != input.shape[-2]:
-        raise RuntimeError(f"linalg.cond with {p} norm type: A must be batches of square matrices, but they are {input.shape[-2]} by "
+    if input.shape[-1] != input.shape[-2] and (input.numel() or isinstance(p, str)):
+        raise RuntimeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {input.shape[-2]} by "
                            f"{input.shape[-1]} matrices")
     if not input.numel():
         return B.sum(B.abs(input), (-2, -1))

@@ -117,7 +117,8 @@ def _check_reflections(name, a, tau):
 def _householder_product(B, input: T, tau: T):
     """The first columns of a product of reflections."""
     m, n = input.shape[-2:]
-    columns = B.expand(B.eye(m, n, dtype=input.dtype, device=input.device), tuple(input.shape))
+    columns = B.eye(m, n, dtype=input.dtype, device=input.device)
+    columns = B.where(B.isfinite(columns), columns, input)       # of input's shape, and its function even without reflections
     return _reflected(B, input, tau, columns, True, reversed(range(tau.shape[-1])))
 
 

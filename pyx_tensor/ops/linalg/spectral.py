@@ -154,6 +154,7 @@ def _eigh_vjp(B, g, y):
         turned = B.matmul(B.adjoint(V), g[1])
         if V.dtype.is_complex:
             _check_phase(B, "linalg_eigh_backward", _imaginary_diagonal(B, turned), B.real(B.diagonal(turned, 0, -2, -1)))
+        turned = B.mul(B.sub(turned, B.adjoint(turned)), 0.5)       # as A, the gradient is Hermitian
         inner = B.add(inner, _off_diagonal(B, turned, _differences(B, values).to(V.dtype)))
     return B.matmul(V, B.matmul(inner, B.adjoint(V)))
 

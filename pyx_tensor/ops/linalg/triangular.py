@@ -59,14 +59,13 @@ def triangular_solve(B, input: T, A: T, upper=True, transpose=False, unitriangul
 
 # --- Cholesky -----------------------------------------------------------------------------------------------------
 def _cholesky_vjp(B, g, y, upper):
-    """I. Murray, Differentiation of the Cholesky decomposition (2016), eq. 10, symmetrised."""
+    """I. Murray, Differentiation of the Cholesky decomposition (2016), eq. 10, symmetrised: the matrix is taken for Hermitian."""
     factor, to_factor = (B.adjoint(y[0]), B.adjoint(g[0])) if upper else (y[0], g[0])
     inner = B.matmul(B.adjoint(factor), to_factor)
-    inner = B.mul(B.add(B.tril(inner), B.tril(inner, -1)), 0.5)
+    inner = B.mul(B.add(B.tril(inner), B.adjoint(B.tril(inner, -1))), 0.5)
     conjugate = B.conj(factor)
-    half = B._triangular_solve(conjugate, inner, False, True, False)
-    result = B._triangular_solve(conjugate, B.adjoint(half), False, True, False)
-    return B.mul(B.add(result, B.adjoint(result)), 0.5)
+    half = B._triangular_solve(conjugate, inner, False, True, False)                        # L^-H inner
+    return B.adjoint(B._triangular_solve(conjugate, B.adjoint(half), False, True, False))   # that times L^-1
 
 
 @primitive(hidden=True, method=False, entry="cholesky", grad_name="LinalgCholeskyEx", returns=("L", "info"), nondiff=("info",),
