@@ -301,7 +301,14 @@ def cholesky(cnp.ndarray a, bint upper=False):
     info = new_info(&job, _batch(a))
     if work.size:
         for_each(cholesky_step, &job, info.size)
+        _report_nan(work, info)
     return np.triu(work) if upper else np.tril(work), info
+
+
+def _report_nan(factor, info):
+    """OpenBLAS goes on with a pivot that is NaN; to LAPACK it isn't positive."""
+    nan = np.isnan(np.diagonal(factor, axis1=-2, axis2=-1).real)
+    np.copyto(info, nan.argmax(-1) + 1, where=nan.any(-1) & (info == 0), casting="unsafe")
 
 
 def triangular_solve(cnp.ndarray a, cnp.ndarray b, bint upper=False, bint transpose=False, bint unitriangular=False):

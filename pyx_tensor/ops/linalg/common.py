@@ -16,11 +16,11 @@ def title(dtype):
 
 
 def check_dtype(name, x):
-    """RuntimeError where x holds no numbers that LAPACK takes."""
+    """RuntimeError where x holds no numbers that LAPACK takes (NotImplementedError for those of low precision)."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
     if x.dtype.name in ("float16", "bfloat16"):
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {title(x.dtype)}")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{title(x.dtype)}': Low precision dtypes not supported")
 
 
 def check_matrices(name, x, argument="A"):
@@ -70,3 +70,7 @@ def check_info(name, info, what):
         if number:
             where = f"(Batch element {at}): " if info.ndim else ""
             raise (LinAlgError if number > 0 else RuntimeError)(f"{name}: {where}{what(number)}")
+
+
+def zero_on_diagonal(number):
+    return f"The diagonal element {number} is zero, the inversion could not be completed because the input matrix is singular."

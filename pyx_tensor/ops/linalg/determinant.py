@@ -65,7 +65,7 @@ def _slogdet_vjp(B, g, y, A):
     """d log det A = tr(A^-1 dA): its real part is that of log |det A|, its imaginary part turns the sign."""
     to_sign, to_log = g
     if A.dtype.is_complex:
-        to_log = B.complex(to_log, B.neg(B.imag(B.mul(B.conj(to_sign), y[0]))))
+        to_log = B.complex(B.real(to_log), B.neg(B.imag(B.mul(B.conj(to_sign), y[0]))))
     return B._solve(B.adjoint(A), _scaled_identity(B, to_log, A))[0]
 
 
@@ -89,7 +89,7 @@ def linalg_slogdet(B, A: T):
     logabsdet=tensor(0.6931))
     """
     check_square("linalg.slogdet", A)
-    return B._slogdet(A)
+    return tuple(B._slogdet(A))
 
 
 @op()

@@ -19,7 +19,7 @@ def _gesv(B, input: T, A: T):
 @op(public=("trtrs",), returns=("solution", "cloned_coefficient"))
 def _trtrs(B, input: T, A: T, upper=True, transpose=False, unitriangular=False):
     """(X, a copy of A) with A X = `input` for a triangular A. `torch.linalg.solve_triangular` is today's name for it."""
-    return B.triangular_solve(input, A, upper, transpose, unitriangular)
+    return tuple(B.triangular_solve(input, A, upper, transpose, unitriangular))
 
 
 @op(public=("gels", "lstsq"), returns=("solution", "QR"))
@@ -147,7 +147,7 @@ def _symeig(B, input: T, eigenvectors=False, upper=True):
     """
     letter = "U" if upper else "L"
     if eigenvectors:
-        return B.linalg_eigh(input, letter)
+        return tuple(B.linalg_eigh(input, letter))
     return B.linalg_eigvalsh(input, letter), B.empty((0,), dtype=input.dtype, device=input.device)
 
 

@@ -2,7 +2,7 @@
 from ...core.definitions import methods, op, primitive, publish_function
 from ...core.record import namespace
 from ...core.signature import Raw, T
-from .common import check_equations, check_info, check_matrices, check_same_dtype, check_square
+from .common import check_equations, check_info, check_matrices, check_same_dtype, check_square, zero_on_diagonal
 
 
 # --- the factorisation --------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def linalg_lu_factor_ex(B, A: T, *, pivot=True, check_errors=False):
     result = B._lu_factor(A)
     if check_errors:
         check_info("torch.linalg.lu_factor_ex", result[2], _zero_pivot)
-    return result
+    return tuple(result)
 
 
 @op(hidden=True, method=False, returns=("LU", "pivots"))
@@ -147,7 +147,7 @@ def lu_unpack(B, LU_data: T, LU_pivots: Raw, unpack_data=True, unpack_pivots=Tru
 @op(returns=("LU", "pivots", "info"))
 def _lu_with_info(B, A: T, pivot=True, check_errors=True):
     """(LU, pivots, info), with an error for a zero on U's diagonal if `check_errors`."""
-    return B.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors)
+    return tuple(B.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
 
 
 @publish_function
@@ -273,11 +273,7 @@ def linalg_solve(B, A: T, other: T, *, left=True):
     vjp=dict(A=lambda B, g, y: B.neg(B.matmul(B.adjoint(y[0]), B.matmul(g[0], B.adjoint(y[0]))))))
 def _inv(B, A: T):
     """The inverse, and LAPACK's info."""
-    return B._solve(A, B.eye(A.shape[-1], dtype=A.dtype, device=A.device))
-
-
-def _not_invertible(number):
-    return (f"The diagonal element {number} is zero, the inversion could not be completed because the input matrix is singular.")
+    return tuple(B._solve(A, B.eye(A.shape[-1], dtype=A.dtype, device=A.device)))
 
 
 @op(hidden=True, method=False, returns=("inverse", "info"))
@@ -286,8 +282,8 @@ def linalg_inv_ex(B, A: T, *, check_errors=False):
     check_square("linalg.inv", A)
     result = B._inv(A)
     if check_errors:
-        check_info("linalg.inv_ex", result[1], _not_invertible)
-    return result
+        check_info("linalg.inv_ex", result[1], zero_on_diagonal)
+    return tuple(result)
 
 
 @op(public=("inverse",))
@@ -303,5 +299,5 @@ def linalg_inv(B, A: T):
     """
     check_square("linalg.inv", A)
     inverse, info = B._inv(A)
-    check_info("linalg.inv", info, _not_invertible)
+    check_info("linalg.inv", info, zero_on_diagonal)
     return inverse

@@ -37,7 +37,7 @@ def _qr_vjp(B, g, y, mode):
     return B.cat([result, B.matmul(Q, B.narrow(to_r, -1, k, n - k))], -1) if n > k else result
 
 
-@primitive(hidden=True, method=False, entry="qr", grad_name="LinalgQr", named="linalg_qr", returns=("Q", "R"), vjp=dict(A=_qr_vjp))
+@primitive(hidden=True, method=False, entry="qr", grad_name="LinalgQr", returns=("Q", "R"), vjp=dict(A=_qr_vjp))
 def _qr(B, A: T, mode):
     """Q and R; mode as for `linalg.qr`."""
 
@@ -59,18 +59,18 @@ def linalg_qr(B, A: T, mode="reduced"):
     check_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
-    return B._qr(A, mode)
+    return tuple(B._qr(A, mode))
 
 
 @op(returns=("Q", "R"))
 def qr(B, input: T, some=True):
     """(Q, R) with input = Q R; a square Q unless `some`. `torch.linalg.qr` is today's name for it."""
     check_matrices("qr", input)
-    return B._qr(input, "reduced" if some else "complete")
+    return tuple(B._qr(input, "reduced" if some else "complete"))
 
 
 # --- reflections --------------------------------------------------------------------------------------------------
-@primitive(hidden=True, method=False, entry="geqrf", nograd=True, named="geqrf", returns=("a", "tau"))
+@primitive(hidden=True, method=False, entry="geqrf", nograd=True, returns=("a", "tau"))
 def _geqrf(B, input: T):
     """LAPACK's geqrf."""
 
@@ -82,7 +82,7 @@ def geqrf(B, input: T):
     The i-th reflection is 1 - tau[i] v v^H, where v is 0 above row i, 1 there, and a's column i below.
     """
     check_matrices("geqrf", input, "input")
-    return B._geqrf(input)
+    return tuple(B._geqrf(input))
 
 
 def _reflected(B, a, tau, x, left, order):

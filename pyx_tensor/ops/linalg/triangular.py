@@ -1,7 +1,7 @@
 """Triangular systems, and the Cholesky factor."""
 from ...core.definitions import op, primitive
 from ...core.signature import T
-from .common import check_equations, check_info, check_square
+from .common import check_equations, check_info, check_square, zero_on_diagonal
 
 
 # --- triangular systems -------------------------------------------------------------------------------------------
@@ -144,4 +144,7 @@ def cholesky_solve(B, input: T, input2: T, upper=False):
 def cholesky_inverse(B, input: T, upper=False):
     """The inverse of A from its Cholesky factor: L of A = L L^H, or U of A = U^H U with `upper`."""
     check_square("cholesky_inverse", input)
+    zero = B.eq(B.diagonal(input, 0, -2, -1), 0)
+    if bool(B.any(zero)):
+        check_info("cholesky_inverse", B.mul(B.add(B.argmax(zero.long(), -1), 1), B.any(zero, -1)), zero_on_diagonal)
     return B.cholesky_solve(B.eye(input.shape[-1], dtype=input.dtype, device=input.device), input, upper)
