@@ -28,8 +28,9 @@ class Matrices:
         return self.wrap(u * np.linspace(2, 1, min(shape[-2:])) @ vh)
 
     def triangle(self, *shape):
-        """With zeros above the diagonal, which is about 2."""
-        return self.wrap(np.tril(self.numbers(*shape) * 0.3) + 2 * np.eye(shape[-1]))
+        """With zeros above the diagonal, which is real and about 2."""
+        values = self.numbers(*shape) * 0.3
+        return self.wrap(np.tril(values, -1) + (values.real + 2) * np.eye(shape[-1]))
 
 
 def hermitian(x):
@@ -110,7 +111,7 @@ S["vector_norm"] = lambda f: [(lambda x, p=p: f.lib.linalg.vector_norm(x, p), [f
     (lambda x: f.lib.linalg.vector_norm(x, 2, (0, 2), True), [f(2, 3, 2)])]
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf"))
 S["matrix_norm"] = lambda f: [(lambda A, p=p: f.lib.linalg.matrix_norm(A, p), [f(3, 2)]) for p in ORDERS] + [
-    (lambda A, p=p: f.lib.linalg.matrix_norm(A, p, (2, 0), True), [f(2, 2, 3)]) for p in ORDERS] + [(f.lib.nuclear_norm, [f(2, 3)]), (f.lib.frobenius_norm, [f(3)])]
+    (lambda A, p=p: f.lib.linalg.matrix_norm(A, p, (2, 0), True), [f(2, 2, 3)]) for p in ORDERS] + [(f.lib.nuclear_norm, [f(2, 3)]), (lambda x: f.lib.frobenius_norm(x, (0, 1)), [f(3, 2)])]
 S["norm"] = lambda f: [(f.lib.linalg.norm, [f(2, 3, 2)]), (lambda A: f.lib.linalg.norm(A, "nuc"), [f(2, 3)]), (lambda A: f.lib.linalg.norm(A, 1, (0, 1)), [f(2, 3, 2)]),
                        (lambda A: f.lib.linalg.norm(A, 3, 1), [f(2, 3)]), (lambda A: f.lib.norm(A, "nuc"), [f(2, 3)])]
 S["cond"] = lambda f: [(lambda A, p=p: f.lib.linalg.cond(A, p), [f(3, 3)]) for p in (None, *ORDERS)]

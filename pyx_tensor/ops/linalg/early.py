@@ -1,5 +1,5 @@
 """Early PyTorch's names, with the arguments and results that they had. Each docstring names what replaced it."""
-from ...core.definitions import op, publish_function
+from ...core.definitions import methods, op, publish_function
 from ...core.dtype import by_name
 from ...core.record import namespace
 from ...core.signature import Raw, T
@@ -10,66 +10,68 @@ from .lu import _zero_pivot
 
 # --- systems of equations: the right-hand side came first -----------------------------------------------------------
 @op(public=("gesv", "solve"), returns=("solution", "LU"))
-def _gesv(B, input: T, A: T):
+def gesv(B, input: T, A: T):
     """(X, LU) with A X = `input`: the right-hand side comes first. `torch.linalg.solve(A, B)` is today's name for it."""
     solution = B.linalg_solve(A, input)
     return solution, B._lu_factor(A)[0]
 
 
-@op(public=("trtrs",), returns=("solution", "cloned_coefficient"))
-def _trtrs(B, input: T, A: T, upper=True, transpose=False, unitriangular=False):
+@op(returns=("solution", "cloned_coefficient"))
+def trtrs(B, input: T, A: T, upper=True, transpose=False, unitriangular=False):
     """(X, a copy of A) with A X = `input` for a triangular A. `torch.linalg.solve_triangular` is today's name for it."""
     return tuple(B.triangular_solve(input, A, upper, transpose, unitriangular))
 
 
-@op(public=("gels", "lstsq"), returns=("solution", "QR"))
-def _gels(B, input: T, A: T):
+@op(public=("gels", "lstsq"), nograd=True, entry=False, returns=("solution", "QR"))
+def gels(B, input: T, A: T):
     """(X, QR): the X that minimise |A X - `input`|, those of least norm where A has more columns than rows.
 
     The right-hand side comes first. The solution stands in the first rows of X; where A has more rows than columns, the rows
-    below, which have no gradient, hold what is left: the sum of their squares is that of the residuals. A must have full rank.
-    `torch.linalg.lstsq(A, B)` is today's name for it.
+    below hold what is left: the sum of their squares is that of the residuals. A must have full rank. There is no gradient;
+    `torch.linalg.lstsq(A, B)`, which is today's name for it, has one.
     """
+    input, A = input.detach(), A.detach()
     solution = B.linalg_lstsq(A, input, driver="gels").solution
     compact, tau = B.geqrf(A)
     m, n = A.shape[-2:]
     if m > n:
-        right = B.detach(B.unsqueeze(input, -1) if input.ndim == 1 else input)
-        rest = B.narrow(B.ormqr(compact, tau, right, True, True), -2, n, m - n)
+        right = B.unsqueeze(input, -1) if input.ndim == 1 else input
+        rest = B.narrow(B.ormqr(compact, tau, right, True, True), 0, n, m - n)
         solution = B.cat([solution, B.squeeze(rest, -1) if input.ndim == 1 else rest], 0)
     return solution, compact
 
 
 # --- Cholesky: upper by default -------------------------------------------------------------------------------------
-@op(public=("potrf",))
-def _potrf(B, input: T, upper=True):
+@op()
+def potrf(B, input: T, upper=True):
     """U of input = U^H U, or L of input = L L^H unless `upper`. `torch.linalg.cholesky` is today's name for it."""
     return B.cholesky(input, upper)
 
 
-@op(public=("potri",))
-def _potri(B, input: T, upper=True):
+@op()
+def potri(B, input: T, upper=True):
     """The inverse of A from its Cholesky factor U (L unless `upper`). `torch.cholesky_inverse` is today's name for it."""
     return B.cholesky_inverse(input, upper)
 
 
-@op(public=("potrs",))
-def _potrs(B, input: T, input2: T, upper=True):
+@op()
+def potrs(B, input: T, input2: T, upper=True):
     """X of A X = `input` from A's Cholesky factor U (L unless `upper`). `torch.cholesky_solve` is today's name for it."""
     return B.cholesky_solve(input, input2, upper)
 
 
-@op(public=("pstrf",), nograd=True, entry=False, returns=("u", "piv"))
-def _pstrf(B, a: T, upper=True, tol=None):
+@op(nograd=True, entry=False, returns=("u", "piv"))
+def pstrf(B, a: T, upper=True, tol=None):
     """(U, piv) with a[piv][:, piv] = U^T U, and a falling diagonal of U, for positive semidefinite a; U^T unless `upper`.
 
     Args:
         tol: stop where what is left of the diagonal doesn't exceed it; by default n · eps · the largest element of the diagonal.
 
     Returns:
-        piv: int32, counted from 0. Rows of U beyond the rank are 0. Nothing replaced this function.
+        piv: int32, counted from 0. Rows of U beyond the rank are 0. Nothing replaced this function, and it has no gradient.
     """
     check_square("pstrf", a)
+    a = a.detach()
     n = a.shape[-1]
     if a.ndim != 2:
         raise RuntimeError(f"pstrf: expected a matrix, but got a tensor of shape {list(a.shape)}")
@@ -117,8 +119,11 @@ def btrifact_with_info(A, pivot=True):
     return tuple(namespace.linalg_lu_factor_ex(A, pivot=pivot))
 
 
-@op(public=("btrisolve",))
-def _btrisolve(B, input: T, LU_data: T, LU_pivots: Raw):
+methods.update(btrifact=btrifact, btrifact_with_info=btrifact_with_info)
+
+
+@op()
+def btrisolve(B, input: T, LU_data: T, LU_pivots: Raw):
     """x with A[i] x[i] = `input`[i] from `btrifact`'s results, for a batch of vectors (b, n) or of matrices (b, n, k).
 
     `torch.linalg.lu_solve` is today's name for it.
@@ -136,8 +141,8 @@ def btriunpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 
 # --- eigenvalues ----------------------------------------------------------------------------------------------------
-@op(public=("symeig",), returns=("eigenvalues", "eigenvectors"))
-def _symeig(B, input: T, eigenvectors=False, upper=True):
+@op(returns=("eigenvalues", "eigenvectors"))
+def symeig(B, input: T, eigenvectors=False, upper=True):
     """(e, V) of symmetric or Hermitian matrices, e ascending; V is empty unless `eigenvectors`.
 
     Args:
@@ -158,8 +163,8 @@ def _as_pairs(B, values, vectors):
     return B.where(B.lt(imaginary, 0), earlier, B.real(vectors))
 
 
-@op(public=("eig",), returns=("eigenvalues", "eigenvectors"))
-def _eig_pairs(B, input: T, eigenvectors=False):
+@op(returns=("eigenvalues", "eigenvectors"))
+def eig(B, input: T, eigenvectors=False):
     """(e, V) of a real square matrix: e is (n, 2), real and imaginary parts; V is empty unless `eigenvectors`.
 
     V's columns belong to e's rows; of a pair of conjugate eigenvalues the first column is the vectors' real part, the second
@@ -175,7 +180,7 @@ def _eig_pairs(B, input: T, eigenvectors=False):
 
 
 # --- the rest -------------------------------------------------------------------------------------------------------
-@op(public=("matrix_rank",), nograd=True, entry=False)
-def _matrix_rank(B, input: T, tol=None, symmetric=False):
+@op(nograd=True, entry=False)
+def matrix_rank(B, input: T, tol=None, symmetric=False):
     """The rank of matrices. `torch.linalg.matrix_rank` is today's name for it."""
     return B.linalg_matrix_rank(input, tol, symmetric)

@@ -61,7 +61,7 @@ def linalg_pinv(B, input: T, rcond=None, hermitian=False, *, atol=None, rtol=Non
             for each matrix. rtol is by default eps · max(m, n), or 0 where atol is given. rcond: an older name of rtol.
         hermitian: take the matrices for Hermitian and read their lower triangles.
 
-    >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]])).round(decimals=4)
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
     """

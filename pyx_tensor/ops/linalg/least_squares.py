@@ -48,22 +48,25 @@ def linalg_lstsq(B, input: T, b: T, rcond=None, *, driver=None):
 
     Args:
         input: A, (..., m, n). b: B, (..., m, k), or (..., m) for one right-hand side. Batches broadcast.
-        rcond: singular values below it, times the largest, count as 0. By default eps · max(m, n).
-        driver: LAPACK's method: 'gelsy' (the default), 'gelsd', 'gelss', or 'gels', which takes A for one of full rank.
+        rcond: singular values up to it, times the largest, count as 0. By default eps · max(m, n).
+        driver: LAPACK's method: 'gelsy' (the default), 'gelsd', 'gelss', or 'gels', which needs an A of full rank.
 
     Returns:
         solution, (..., n, k). residuals, (..., k): |A X - B|² by columns; empty for 'gelsy', and unless m > n and all ranks are n. rank: of each
         matrix; empty for 'gels'. singular_values: of 'gelsd' and 'gelss'; else empty.
 
+    Raises:
+        LinAlgError: a matrix isn't of full rank, for 'gels'; or singular values weren't found.
+
     >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> torch.linalg.lstsq(A, torch.tensor([1.0, 3.0, 5.0])).solution
-    tensor([1.0000, 2.0000])
+    >>> torch.linalg.lstsq(A, torch.tensor([1.0, 3.0, 5.0])).solution.round(decimals=4)
+    tensor([1., 2.])
     """
     driver, vector = _read("torch.linalg.lstsq", input, b, driver)
     m, n = input.shape[-2:]
     right = B.unsqueeze(b, -1) if vector else b
     batch_shape("torch.linalg.lstsq", input, right)
-    tolerance = 0.0 if driver == "gels" else finfo(input.dtype).eps * max(m, n) if rcond is None else rcond
+    tolerance = finfo(input.dtype).eps * max(m, n) if rcond is None or driver == "gels" else rcond
     solution, rank, values, info = B._lstsq(input, right, tolerance, "gelsd" if driver in WITH_VALUES else "gelsy")
     check_info("torch.linalg.lstsq", info, lambda number: f"The algorithm failed to converge (error code: {number}).")
     full = m > n and driver != "gelsy" and bool(B.all(B.eq(rank, n)))

@@ -55,7 +55,7 @@ def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, d
             absolute values of a row), 1 and -1 (of a column), 2 and -2 (largest and smallest singular value).
         dim: the two dims. dtype: to compute in.
 
-    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc").round(decimals=4)
     tensor(7.)
     """
     if input.ndim < 2:
@@ -147,7 +147,7 @@ def linalg_cond(B, input: T, p=None):
     Args:
         p: as `ord` of `matrix_norm`. None, 2 and -2, quotients of singular values, take matrices of any shape.
 
-    >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
+    >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]])).round(decimals=4)
     tensor(2.)
     """
     check_matrices("linalg.cond", input)

@@ -5,9 +5,10 @@ from .common import check_matrices, check_same_dtype
 
 
 # --- QR -----------------------------------------------------------------------------------------------------------
-def _needs_unique(m, n, mode):
+def _needs_unique(Q, R, mode):
     if mode == "r":
         raise RuntimeError("linalg.qr: the derivative isn't defined for mode='r', which computes no Q; use mode='reduced'")
+    m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
         raise RuntimeError("linalg.qr: the derivative isn't defined for mode='complete' where matrices have more rows than columns, whose "
                            f"last columns of Q are arbitrary: got {m} by {n} matrices")
@@ -17,8 +18,8 @@ def _qr_vjp(B, g, y, mode):
     """S. Walter & L. Lehmann, Algorithmic differentiation of linear algebra functions (2010). Where the matrix is wide, the first
     columns make Q, and the others are Q R's."""
     Q, R = y
+    _needs_unique(Q, R, mode)
     m, n = Q.shape[-2], R.shape[-1]
-    _needs_unique(m, n, mode)
     to_q, to_r = g
     k = min(m, n)
     triangle, to_triangle = B.narrow(R, -1, 0, k), B.narrow(to_r, -1, 0, k)
@@ -52,9 +53,9 @@ def linalg_qr(B, A: T, mode="reduced"):
             R (..., m, n). 'r': R of 'reduced', and an empty Q.
 
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
-    >>> Q @ R
-    tensor([[3.0000, 1.0000],
-            [4.0000, 2.0000]])
+    >>> (Q @ R).round(decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
     """
     check_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -75,9 +76,9 @@ def _geqrf(B, input: T):
     """LAPACK's geqrf."""
 
 
-@op(returns=("a", "tau"))
+@op(nograd=True, entry=False, returns=("a", "tau"))
 def geqrf(B, input: T):
-    """(a, tau): R in a's upper triangle, and below it the reflections whose product is Q, as LAPACK stores them.
+    """(a, tau): R in a's upper triangle, and below it the reflections whose product is Q, as LAPACK stores them. There is no gradient.
 
     The i-th reflection is 1 - tau[i] v v^H, where v is 0 above row i, 1 there, and a's column i below.
     """
@@ -159,9 +160,9 @@ def ormqr(B, input: T, input2: T, input3: T, left=True, transpose=False):
     if input3.shape[-2 if left else -1] != input.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], but got shapes "
                            f"{list(input3.shape)} and {list(input.shape)}")
-    if not input2.ndim or input2.shape[-1] > min(input.shape[-2:]):
-        raise RuntimeError("torch.ormqr: tau holds more reflections than the matrices have columns or rows: shapes "
-                           f"{list(input2.shape)} and {list(input.shape)}")
+    if not input2.ndim or input2.shape[-1] != min(input.shape[-2:]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(input.shape[-2:]), but got shapes {list(input2.shape)} and "
+                           f"{list(input.shape)}")
     if not input.shape[:-2] == input2.shape[:-1] == input3.shape[:-2]:
         raise RuntimeError(f"torch.ormqr: batch dimensions of tau and other must be those of input, but got shapes {list(input.shape)}, "
                            f"{list(input2.shape)} and {list(input3.shape)}")

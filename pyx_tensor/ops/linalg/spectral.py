@@ -106,7 +106,7 @@ def linalg_svd(B, A: T, full_matrices=True, *, driver=None):
     vectors' signs or phases.
 
     >>> U, S, Vh = torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
-    >>> S
+    >>> S.round(decimals=4)
     tensor([4., 3.])
     """
     check_matrices("linalg.svd", A)
@@ -120,7 +120,7 @@ def linalg_svd(B, A: T, full_matrices=True, *, driver=None):
 def linalg_svdvals(B, A: T, *, driver=None):
     """The singular values of matrices (..., m, n) in descending order, (..., min(m, n)).
 
-    >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
+    >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]])).round(decimals=4)
     tensor([4., 3.])
     """
     check_matrices("linalg.svdvals", A)
@@ -194,7 +194,7 @@ def linalg_eigh(B, input: T, UPLO="L"):
     or phases.
 
     >>> L, V = torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
-    >>> L
+    >>> L.round(decimals=4)
     tensor([1., 3.])
     """
     values, vectors, info = B._eigh(input, _triangle_letter("linalg.eigh", input, UPLO))
@@ -206,7 +206,7 @@ def linalg_eigh(B, input: T, UPLO="L"):
 def linalg_eigvalsh(B, input: T, UPLO="L"):
     """The eigenvalues of Hermitian matrices (..., n, n) in ascending order; UPLO tells which triangle is read.
 
-    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=4)
     tensor([1., 3.])
     """
     values, info = B._eigvalsh(input, _triangle_letter("linalg.eigvalsh", input, UPLO))
@@ -272,7 +272,7 @@ def linalg_eig(B, input: T):
 def linalg_eigvals(B, input: T):
     """The eigenvalues of square matrices (..., n, n), complex, in no particular order.
 
-    >>> torch.linalg.eigvals(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).imag.abs()
+    >>> torch.linalg.eigvals(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).imag.abs().round(decimals=4)
     tensor([1., 1.])
     """
     _check_finite(B, "linalg.eigvals", input)
