@@ -2,8 +2,8 @@
 
 Matrices are the last two dims of a tensor of float32, float64, complex64 or complex128; what stands before is the batch.
 """
-from ..core.record import namespace as _ops
-from ..ops.linalg.common import LinAlgError  # noqa: F401
+from .core.record import namespace as _ops
+from .ops.linalg.common import LinAlgError  # noqa: F401
 
 _NAMES = (
     "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex",
