@@ -400,7 +400,8 @@ class ArrayModuleBackend(Backend):
 
     # -- products
     def matmul(self, a, b):
-        return self._lift(self.xp.matmul, self._lifted(self.dtype_name(a)), (a, b))
+        with np.errstate(all="ignore"):
+            return self._lift(self.xp.matmul, self._lifted(self.dtype_name(a)), (a, b))
 
     def qr(self, a, mode):
         q, r = self.xp.linalg.qr(a, mode="complete" if mode == "complete" else "reduced")
