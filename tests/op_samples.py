@@ -138,7 +138,31 @@ S["addr"] = lambda f: [call(f(3, 4), f(3), f(4)), call(f(3, 4), f(3), f(4), beta
 S["baddbmm"] = lambda f: call(f(2, 3, 2), f(2, 3, 4), f(2, 4, 2))
 S["addbmm"] = lambda f: call(f(3, 2), f(2, 3, 4), f(2, 4, 2))
 S["tensordot"] = lambda f: [call(f(3, 4), f(4, 2), 1), call(f(3, 4), f(2, 4), ([1], [1]))]
-S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0)]
+S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0), call(_square(f, 3), -2)]
+
+
+def _square(f, n):
+    """Far from singular."""
+    return f(n, n) + f.wrap(4 * np.eye(n), f.dtype)
+
+
+def _exchanges(f, n):
+    """Pivots of a factorisation without exchanges but for the first row."""
+    return f.wrap(np.arange(1, n + 1).clip(2), "int32")
+
+
+_same("det slogdet logdet inverse matrix_exp pinverse qr svd eig cholesky potrf symeig _lu_with_info",
+      lambda f: call(_square(f, 3)))
+_same("cholesky_inverse potri", lambda f: call(_square(f, 3)))
+_same("cholesky_solve potrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), True)])
+_same("gesv gels", lambda f: call(f(3, 2), _square(f, 3)))
+_same("triangular_solve trtrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), False, True)])
+_same("lu_solve btrisolve", lambda f: call(f(3, 2), _square(f, 3), _exchanges(f, 3)))
+S["lu_unpack"] = lambda f: call(_square(f, 3), _exchanges(f, 3))
+S["orgqr"] = lambda f: call(f(4, 3), f(2))
+S["ormqr"] = lambda f: [call(f(4, 3), f(3), f(4, 2)), call(f(4, 3), f(3), f(2, 4), False, True)]
+_same("nuclear_norm frobenius_norm", lambda f: call(_square(f, 3), (0, 1)))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, True)]
 S["kron"] = lambda f: call(f(2, 3), f(2, 2))
 # --- shapes
 _same("view reshape", lambda f: [call(f(3, 4), (2, -1)), call(f(), (1, 1))])
@@ -234,6 +258,8 @@ S["layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4))
 S["gru_cell"] = lambda f: call(f(2, 3), f(2, 2), f(6, 3), f(6, 2), f(6), f(6))
 _same("rnn_tanh_cell rnn_relu_cell", lambda f: call(f(2, 3), f(2, 2), f(2, 3), f(2, 2), f(2), f(2)))
 
+HERMITIAN = {"cholesky", "potrf", "symeig"}      # they read a triangle of their matrix, and their gradient is that of a Hermitian one
+EARLY = {"gesv", "gels", "potrf", "potri", "potrs", "trtrs", "btrisolve", "symeig", "eig"}      # names that PyTorch has dropped
 RANDOM = {"bernoulli", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
 
 
