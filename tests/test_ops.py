@@ -116,12 +116,15 @@ def split_leaves(args):
     return leaves, put
 
 
+FIRST_ONLY = {"native_layer_norm", "native_batch_norm"}      # their statistics have no gradient, as in PyTorch
+
+
 def differentiated(name, c):
     leaves, put = split_leaves(c.args)
 
     def function(*inputs):
         result = functions[name](*put(inputs), **c.kwargs)
-        return tuple(t for t in flat(result) if t.is_floating_point() or t.is_complex())
+        return tuple(t for t in flat(result[0] if name in FIRST_ONLY else result) if t.is_floating_point() or t.is_complex())
     return function, tuple(t.detach().requires_grad_() for t in leaves)
 
 

@@ -401,7 +401,8 @@ def _rebuild(cls, data, dtype_name, shape, requires_grad, device, attributes):
 
 # --- subclasses ---------------------------------------------------------------------------------------------------
 register_classes(Tensor, Parameter)
-_op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
+overrides.plain_types = (Tensor, Parameter)
+_op.set_interceptor(overrides.intercept)
 Tensor.__torch_function__ = overrides.make_default(Tensor)
 Tensor.as_subclass = overrides.as_subclass
 Tensor._make_subclass = staticmethod(overrides.make_subclass)
