@@ -6,7 +6,7 @@ from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
     activation, calculus, compare, creation, diagonal, einsum, histogram, indexing, join, linalg, loss, memory, native_norm, nn, numeric, optim, pointwise, queries, random, reduce, scan,
     scatter, search, select, shape, sorting, statistics, storage, tensor_types, views)
-from . import aliases, early  # noqa: F401, E402  (after the operations that they name)
+from . import aliases, attributes, early  # noqa: F401, E402  (after the operations that they name)
 
 
 def _attach():
