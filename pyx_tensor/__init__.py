@@ -30,14 +30,14 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "masked", "overrides",
+    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
                      "__config__"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
                      "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"), "core.settings"),
     **dict.fromkeys(("get_deterministic_debug_mode", "set_deterministic_debug_mode", "is_warn_always_enabled", "set_warn_always"), "core.settings"),
-    "get_num_interop_threads": "core.threads", "set_num_interop_threads": "core.threads", "OutOfMemoryError": "core.protocol", "return_types": None,
+    "get_num_interop_threads": "core.threads", "set_num_interop_threads": "core.threads", "OutOfMemoryError": "core.protocol",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode", "set_anomaly_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(("bilinear", "celu", "celu_", "cosine_similarity", "pairwise_distance", "prelu", "rms_norm", "rrelu", "rrelu_", "selu", "selu_"),
                     "nn.functional"),
@@ -45,7 +45,6 @@ _LAZY = {
                      "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "frobenius_norm", "group_norm", "hinge_embedding_loss",
                      "instance_norm", "kl_div", "margin_ranking_loss", "native_dropout", "norm_except_dim", "poisson_nll_loss",
                      "triplet_margin_loss"), "_torch_forms"),
-    "_C": None,
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
 

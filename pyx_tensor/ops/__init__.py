@@ -4,9 +4,10 @@ from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
-    activation, calculus, compare, creation, diagonal, einsum, histogram, indexing, join, linalg, loss, memory, native_norm, nn, numeric, optim, pointwise, queries, random, reduce, scan,
-    scatter, search, select, shape, sorting, statistics, storage, tensor_types, views)
-from . import aliases, attributes, early  # noqa: F401, E402  (after the operations that they name)
+    activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
+    scatter, search, select, shape, sorting, spectral, statistics, stft, storage, tensor_types, views, windows)
+from . import calculus, histogram, native_norm  # noqa: F401
+from . import aliases, attributes, early  # noqa: F401  (after the operations that they name)
 
 
 def _attach():
