@@ -116,6 +116,9 @@ def split_leaves(args):
     return leaves, put
 
 
+FIRST_ONLY = {"native_layer_norm", "native_batch_norm"}      # their statistics have no gradient, as in PyTorch
+
+
 def differentiated(name, c):
     leaves, put = split_leaves(c.args)
 
@@ -124,7 +127,7 @@ def differentiated(name, c):
         if name in HERMITIAN:
             args[0] = (args[0] + args[0].mH) / 2
         result = functions[name](*args, **c.kwargs)
-        return tuple(t for t in flat(result) if t.is_floating_point() or t.is_complex())
+        return tuple(t for t in flat(result[0] if name in FIRST_ONLY else result) if t.is_floating_point() or t.is_complex())
     return function, tuple(t.detach().requires_grad_() for t in leaves)
 
 
