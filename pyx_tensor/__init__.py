@@ -26,7 +26,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends",
+    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
                      "__config__"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",

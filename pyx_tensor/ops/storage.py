@@ -2,6 +2,8 @@
 
 Both are thin: the memory itself is `core.tensor.Storage`, shared by all views of a tensor.
 """
+import numpy as np
+
 from ..core.definitions import methods, publish_function
 from ..core.dtype import by_name
 from ..core.record import namespace as B
@@ -12,8 +14,11 @@ class _StorageBase:
 
     def __init__(self, tensor):
         flat = tensor.detach()
-        self._memory = flat._storage
-        self._flat = B.as_strided(flat, (self._memory.nbytes // flat.element_size(),), (1,), 0)
+        self._flat = B.as_strided(flat, (flat._storage.nbytes // flat.element_size(),), (1,), 0)
+
+    @property
+    def _memory(self):
+        return self._flat._storage
 
     def __len__(self):
         return self._flat.numel()
@@ -72,6 +77,15 @@ class _StorageBase:
     def clone(self):
         """A copy, in memory of its own."""
         return type(self)(self._flat.clone())
+
+    def is_shared(self):
+        """True where the memory is shared with other processes (see `Tensor.share_memory_`)."""
+        return self._flat.is_shared()
+
+    def share_memory_(self):
+        """Move the memory, with all tensors on it, to shared memory; return the storage."""
+        share_memory_(self._flat)
+        return self
 
     def cpu(self):
         """This storage, or a copy of it on the cpu."""
@@ -134,7 +148,39 @@ def untyped_storage(self):
     return UntypedStorage(self)
 
 
-methods.update(storage=storage, untyped_storage=untyped_storage)
+def _sharing():
+    from ..core import sharing      # most programs never need it
+    return sharing
+
+
+def _is_shareable(tensor):
+    """True for memory of the host; a device's is as shared as it can be."""
+    return isinstance(tensor.array, np.ndarray)
+
+
+def is_shared(self):
+    """True where the tensor's memory is shared with other processes; always True on a device with memory of its own."""
+    return not _is_shareable(self) or _sharing().segment_of(self._storage) is not None
+
+
+def share_memory_(self):
+    """Move the tensor's memory, with all tensors on it, to memory that other processes can map; return the tensor.
+
+    A second call changes nothing. Memory that is shared can't be resized. Raises OutOfMemoryError, with the sizes, where the
+    system has too little.
+
+    >>> import pyx_tensor as torch
+    >>> x = torch.ones(3)
+    >>> view = x[1:]
+    >>> x.share_memory_().is_shared(), view.is_shared()
+    (True, True)
+    """
+    if _is_shareable(self):
+        _sharing().share(self._storage)
+    return self
+
+
+methods.update(storage=storage, untyped_storage=untyped_storage, is_shared=is_shared, share_memory_=share_memory_)
 
 
 @publish_function
