@@ -185,6 +185,9 @@ S["select_scatter"] = lambda f: call(f(3, 4), f(3), 1, 2)
 S["slice_scatter"] = lambda f: call(f(3, 4), f(3, 2), 1, 1, 3)
 S["diagonal_scatter"] = lambda f: call(f(3, 4), f(3))
 S["as_strided_scatter"] = lambda f: call(f(3, 4), f(2, 2), (2, 2), (1, 2), 1)
+# --- signals
+S["stft"] = lambda f: [call(f(2, 14), 6, 2, window=f.positive(6), return_complex=True), call(f(12), 6, 2, 4, f.positive(4), False, onesided=False, return_complex=True)]
+S["istft"] = lambda f: call(f.lib.complex(f(4, 5), f(4, 5)), 6, 2, window=f.positive(6))
 # --- positions
 S["index"] = lambda f: call(f(3, 4), [None, f.index(4, 2)])
 S["index_put"] = lambda f: [call(f(3, 4), [f.wrap([0, 2]), f.wrap([1, 3])], f(2)), call(f(3, 4), [f.index(3, 5)], f(4), True), call(f(3), [f.mask(3)], f())]

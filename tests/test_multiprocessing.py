@@ -222,17 +222,17 @@ def test_queues_carry_handles(strategy, method):
     assert process.exitcode == 0
 
 
-def write_number(number, shared, small):
+def write_number(number, shared, small, *same):
     shared[number] = number + 1
     small[number] = number + 1
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_arguments_of_processes_are_shared(strategy, method):
-    shared, small = torch.zeros(10000), torch.zeros(2)
+    shared, small = torch.zeros(10000), torch.zeros(3)[1:]
     for x in (shared, small) if method == "fork" else ():     # what is inherited isn't pickled
         x.share_memory_()
-    mp.start_processes(write_number, (shared, small), nprocs=2, start_method=method)
+    mp.start_processes(write_number, (shared[:5], small, shared, small), nprocs=2, start_method=method)
     assert shared[:2].tolist() == [1, 2] and small.tolist() == [1, 2]
 
 

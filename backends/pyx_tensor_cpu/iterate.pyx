@@ -512,9 +512,39 @@ cdef cnp.ndarray binary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray out):
         p[2] = cnp.PyArray_DATA(b)
         loop(op, p, n)
         return out
+    if loop != NULL and out is None and cnp.PyArray_TYPE(a) == cnp.PyArray_TYPE(b):
+        if repeats_one_number(b, a):
+            return with_number(op, code, a, b, False)
+        if repeats_one_number(a, b):
+            return with_number(op, code, b, a, True)
     inputs[0] = <PyObject*>a
     inputs[1] = <PyObject*>b
     return elementwise(op, code, 2, inputs, out)
+
+
+cdef inline bint repeats_one_number(cnp.ndarray b, cnp.ndarray a) noexcept:
+    """Whether b is one number next to a, a contiguous array of at most a block: 0-dim, or expanded to a's shape."""
+    cdef int d, ndim = cnp.PyArray_NDIM(b)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(a) or not 0 < cnp.PyArray_SIZE(a) <= BLOCK or (ndim and not has_shape(b, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a))):
+        return False
+    for d in range(ndim):
+        if cnp.PyArray_STRIDE(b, d) and cnp.PyArray_DIM(b, d) > 1:
+            return False
+    return True
+
+
+cdef cnp.ndarray with_number(int op, int code, cnp.ndarray a, cnp.ndarray number, bint number_first):
+    """A contiguous array of at most a block, and one number of its dtype."""
+    cdef double repeated[2 * BLOCK]
+    cdef void* p[MAX_OPERANDS]
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(a), itemsize = cnp.PyArray_ITEMSIZE(a)
+    cdef cnp.ndarray out = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), dtype_of(result_codes[op * NCODES + code]))
+    copy_strided(<char*>repeated, itemsize, <char*>cnp.PyArray_DATA(number), 0, n, itemsize)
+    p[0] = cnp.PyArray_DATA(out)
+    p[1 + number_first] = cnp.PyArray_DATA(a)
+    p[2 - number_first] = <void*>repeated
+    table[op * NCODES + code](op, p, n)
+    return out
 
 
 cdef cnp.ndarray ternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c, cnp.ndarray out):

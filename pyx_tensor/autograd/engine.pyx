@@ -12,11 +12,11 @@ from time import sleep
 cimport numpy as cnp
 
 from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge
-from ..core.mode cimport ANOMALY, NO_GRAD, get_mode
+from ..core.mode cimport ANOMALY, NO_GRAD, change_mode, get_mode
 from ..core.operands cimport as_array
+from ..core.record cimport edge_of
 from ..core.slot cimport Slot
 from ..core.tensor cimport TensorBase, new_tensor
-from ..core import mode as _mode
 from ..core.record import gradient_edge, namespace
 
 cdef object B = namespace
@@ -202,6 +202,8 @@ cdef class Run:
     cdef object __weakref__
     cdef Heap heap
     cdef dict buffers                 # Node -> gradients of its outputs so far
+    cdef Node only                    # the one node that is ready, while no other is: along a chain heap and dict stay empty
+    cdef list only_buffer
     cdef dict captures                # Node -> {output number: positions in `captured`}
     cdef list captured
     cdef set needed                   # nodes on the way to what is captured; None: all
@@ -209,24 +211,41 @@ cdef class Run:
     cdef set reachable                # nodes that the roots lead to, once somebody asked
     cdef bint keep, create_graph
 
-    def __init__(self, bint keep, bint create_graph):
-        self.heap = Heap()
-        self.buffers = {}
-        self.keep = keep
-        self.create_graph = create_graph
+    cdef list buffer_of(self, Node node, int nr):
+        """The list of what a node has received; a node without one becomes ready."""
+        cdef list buffer
+        cdef bint waiting
+        if node is self.only:
+            return self.only_buffer
+        waiting = self.heap is not None and self.heap.size
+        found = self.buffers.get(node) if waiting else None
+        if found is not None:
+            return <list>found
+        buffer = [None] * max(node.n_outputs, nr + 1)
+        if self.only is None and not waiting:
+            self.only = node
+            self.only_buffer = buffer
+            return buffer
+        if self.only is not None:
+            self.wait(self.only, self.only_buffer)
+            self.only = None
+            self.only_buffer = None
+        self.wait(node, buffer)
+        return buffer
+
+    cdef int wait(self, Node node, list buffer) except -1:
+        if self.heap is None:
+            self.heap = Heap()
+            self.buffers = {}
+        self.buffers[node] = buffer
+        return self.heap.push(node)
 
     cdef int send(self, Node node, int nr, object grad) except -1:
         """Add a gradient to what a node has received."""
         cdef list buffer
         if self.needed is not None and node not in self.needed:
             return 0
-        found = self.buffers.get(node)
-        if found is None:
-            buffer = [None] * max(node.n_outputs, nr + 1)
-            self.buffers[node] = buffer
-            self.heap.push(node)
-        else:
-            buffer = <list>found
+        buffer = self.buffer_of(node, nr)
         if grad is not None:
             if nr >= len(buffer):
                 buffer.extend([None] * (nr + 1 - len(buffer)))
@@ -247,12 +266,38 @@ cdef class Run:
             self.reachable = all_reachable([(<Edge>edge).node for edge in self.roots])
         return node in self.reachable
 
+    cdef int start(self, list roots, list grads, object targets) except -1:
+        """The whole pass; what was captured is added to the gradients of `targets`, if given."""
+        cdef PyObject* outer = pyx_current_run
+        cdef unsigned int before = change_mode(NO_GRAD, 0 if self.create_graph else NO_GRAD)
+        cdef Edge edge
+        cdef Py_ssize_t i
+        self.roots = roots
+        set_current_run(<PyObject*>self)
+        try:
+            for i in range(len(roots)):
+                edge = <Edge>roots[i]
+                self.send(edge.node, edge.nr, grads[i])
+            self.execute()
+            if targets is not None:
+                for t, grad in zip(targets, self.captured):
+                    accumulate_in(t, grad, self.create_graph)
+        finally:
+            set_current_run(outer)
+            change_mode(NO_GRAD, before)
+        return 0
+
     cdef int execute(self) except -1:
         cdef Node node
         cdef list grads
-        while self.heap.size:
-            node = self.heap.pop()
-            grads = <list>self.buffers.pop(node)
+        while self.only is not None or (self.heap is not None and self.heap.size):
+            if self.only is not None:
+                node, grads = self.only, self.only_buffer
+                self.only = None
+                self.only_buffer = None
+            else:
+                node = self.heap.pop()
+                grads = <list>self.buffers.pop(node)
             self.visit(node, grads)
         return 0
 
@@ -313,6 +358,13 @@ cdef class Run:
                         grad = fitted(<TensorBase>grad, edge, node)
                 self.send(edge.node, edge.nr, grad)
         return 0
+
+
+cdef Run new_run(bint keep, bint create_graph):
+    cdef Run run = Run.__new__(Run)
+    run.keep = keep
+    run.create_graph = create_graph
+    return run
 
 
 cdef int run_input_hooks(Node node, list grads) except -1:
@@ -435,11 +487,9 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
     Without `inputs` all leaves accumulate. With them, their gradients are returned, None for those that nothing reached;
     with `accumulate_inputs` they go to the inputs' `grad` instead.
     """
-    cdef Run run = Run(keep_graph, create_graph)
+    cdef Run run = new_run(keep_graph, create_graph)
     cdef Edge edge
     cdef list roots = [edge_to(t) for t in tensors]
-    cdef PyObject* outer = pyx_current_run
-    cdef unsigned int before
     if inputs is not None:
         run.captures = {}
         run.captured = [None] * len(inputs)
@@ -447,21 +497,8 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, i
             edge = edge_to(t)
             run.captures.setdefault(edge.node, {}).setdefault(edge.nr, []).append(i)
         run.needed = reaching([(<Edge>e).node for e in roots], set(run.captures))
-    run.roots = roots
-    before = _mode.swap_bits(NO_GRAD, 0 if create_graph else NO_GRAD)
-    set_current_run(<PyObject*>run)
-    try:
-        for edge, grad in zip(roots, grads):
-            run.send(edge.node, edge.nr, grad)
-        run.execute()
-        if accumulate_inputs and inputs is not None:
-            for t, grad in zip(inputs, run.captured):
-                accumulate_in(t, grad, create_graph)
-            return None
-        return run.captured
-    finally:
-        set_current_run(outer)
-        _mode.swap_bits(NO_GRAD, before)
+    run.start(roots, grads, inputs if accumulate_inputs else None)
+    return run.captured if not accumulate_inputs else None
 
 
 cdef void set_current_run(PyObject* run) noexcept:
@@ -473,5 +510,5 @@ def backward_from_scalar(TensorBase t not None):
     """`t.backward()` with nothing else said; False where t isn't a single number that needs a gradient."""
     if t.ndim_() or not t.needs_grad():
         return False
-    run_backward([t], [new_tensor(as_array(1.0, t.dtype, t.device), t.dtype, t.device)], False, False)
+    new_run(False, False).start([edge_of(t)], [new_tensor(as_array(1.0, t.dtype, t.device), t.dtype, t.device)], None)
     return True

@@ -274,12 +274,12 @@ cdef int connect_dirty(FunctionNode node, TensorBase t, int nr, int n_outputs, t
     """An input that forward wrote to gets the node as its source."""
     if t.requires and not has_node(t):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    if t.view is None:
+    if not t.is_view:
         t.node = node
         t.nr = nr
         t.requires = True
         return 0
-    if t.view.base.needs_grad() and not has_node(t.view.base):
+    if t.base().needs_grad() and not has_node(t.base()):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if n_outputs > 1:
         raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
@@ -297,9 +297,9 @@ cdef int forbid_writes(list outputs, tuple dirty) except -1:
     for t in outputs:
         differentiable += isinstance(t, TensorBase) and (<TensorBase>t).requires
     for t in outputs:
-        if isinstance(t, TensorBase) and (<TensorBase>t).view is not None and not among(t, dirty):
-            (<TensorBase>t).view.recorded = (<TensorBase>t).version.value
-            (<TensorBase>t).view.origin = MULTI_OUTPUT if differentiable > 1 else IN_CUSTOM_FUNCTION
+        if isinstance(t, TensorBase) and (<TensorBase>t).is_view and not among(t, dirty):
+            (<TensorBase>t).recorded = (<TensorBase>t).version.value
+            (<TensorBase>t).origin = MULTI_OUTPUT if differentiable > 1 else IN_CUSTOM_FUNCTION
     return 0
 
 

@@ -37,6 +37,9 @@ POINTWISE = {
 }
 UNCHANGED_INTEGERS = ("floor", "ceil", "trunc", "round")
 ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma")      # no module has these: computed by way of NumPy
+# Exponent of 1/n by which a Fourier transform is scaled -> what modules call that.
+FORWARD_NORMS = {0: "backward", 0.5: "ortho", 1: "forward"}
+INVERSE_NORMS = {0: "forward", 0.5: "ortho", 1: "backward"}
 DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 
 
@@ -80,6 +83,8 @@ class ArrayModuleBackend(Backend):
                 self.bind(entry, accepts, function)
         if not hasattr(getattr(xp, "linalg", None), "qr"):
             self.qr = None
+        if not hasattr(xp, "fft"):
+            self.fft_c2c = self.fft_r2c = self.fft_c2r = None
         for entry in ON_HOST:
             self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
 
@@ -390,6 +395,19 @@ class ArrayModuleBackend(Backend):
     def qr(self, a, mode):
         q, r = self.xp.linalg.qr(a, mode="complete" if mode == "complete" else "reduced")
         return (self.create(self.xp.empty, (0,), dtype=a.dtype, index=self.index_of(a)) if mode == "r" else q), r
+
+    # -- Fourier transforms: over the dims in their order, scaled by n^-power
+    def fft_c2c(self, a, dims, power, forward):
+        transform = self.xp.fft.fftn if forward else self.xp.fft.ifftn
+        return transform(a, axes=dims, norm=(FORWARD_NORMS if forward else INVERSE_NORMS)[power])
+
+    def fft_r2c(self, a, dims, power):
+        return self.xp.fft.rfftn(a, axes=dims, norm=FORWARD_NORMS[power])
+
+    def fft_c2r(self, a, dims, power, size):
+        """To `size` values along the last of the dims."""
+        shape = [*(a.shape[d] for d in dims[:-1]), size]
+        return self.xp.fft.irfftn(a, s=shape, axes=dims, norm=INVERSE_NORMS[power])
 
     # -- indexing
     def index_select(self, a, dim, index):

@@ -15,7 +15,7 @@ by its name. A vjp's parameters say what is kept for it: see docs/architecture.m
 from collections import namedtuple
 
 from . import functions as _shapes
-from .viewop import ViewOp, sizes_function
+from .viewop import ViewOp, sizes_function, view_function
 from .writing import WritableOp
 from .geometry import VIEW_KINDS
 from .record import namespace
@@ -61,6 +61,8 @@ def _call_shape(signature, several):
         return _shapes.binary_function
     if signature.params[:3] == ("input", "dim", "keepdim") and signature.params[3:] in ((), ("dtype",)) and signature.defaults[1] is None:
         return _shapes.reduction_function
+    if signature.params == ("input", "weight", "bias") and signature.kinds == (T, T, T):
+        return _shapes.affine_function
     return _shapes.general_function
 
 
@@ -147,6 +149,6 @@ def view(kind, vjp, *, hidden=False, public=None, inplace=False, grad_name=None)
         operation = ViewOp(signature, entry=None, primitive=True, vjp=dict(input=vjp), aux=(), nograd=False, promote=0, result="same",
                                   returns=None, differentiable=(True,), grad_name=grad_name or _camel(signature.name), alpha=False, explain=None)
         operation.set_kind(VIEW_KINDS[kind])
-        shape = sizes_function if signature.kinds == (T, Sizes) else _shapes.general_function
+        shape = sizes_function if signature.kinds == (T, Sizes) else view_function
         return _publish(operation, shape(operation), method=True, inplace=inplace, hidden=hidden, public=public)
     return decorate

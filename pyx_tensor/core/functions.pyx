@@ -56,6 +56,12 @@ def reduction_function(Op op not None):
     return call
 
 
+def affine_function(Op op not None):
+    def call(input, weight, bias=None):
+        return op.run([input, weight, bias])
+    return call
+
+
 def general_function(Op op not None):
     def call(*args, **kwargs):
         return op.invoke(args, kwargs)

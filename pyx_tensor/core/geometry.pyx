@@ -79,10 +79,14 @@ cdef int load_shape(Geometry* g, object shape) except -1:
     cdef int i = 0
     if n > MAX_DIMS:
         raise RuntimeError(f"a tensor has at most {MAX_DIMS} dimensions, got {n}")
+    g.ndim = <int>n
+    if type(shape) is tuple:
+        for i in range(g.ndim):
+            g.shape[i] = (<tuple>shape)[i]
+        return 0
     for size in shape:
         g.shape[i] = size
         i += 1
-    g.ndim = i
     return 0
 
 
@@ -395,7 +399,11 @@ cdef int apply_view(int kind, Geometry* g, tuple args) except -1:
     if kind == AS_STRIDED:
         return _as_strided(g, args[0], args[1], args[2])
     if kind == INDEX:
-        return index_basic(g, args[0])
+        if type(args[0]) is tuple:
+            return index_basic(g, args[0])
+        if g.ndim == 0:
+            raise IndexError("too many indices for tensor of dimension 0")
+        return slice_(g, 0, (<slice>args[0]).start, (<slice>args[0]).stop, (<slice>args[0]).step)
     return 0      # ALIAS, RETYPE
 
 

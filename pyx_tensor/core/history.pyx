@@ -6,10 +6,9 @@ it when they are next asked (`regenerate`), as in PyTorch.
 cimport cython
 
 from .graph cimport Node, next_sequence
-from .mode cimport NO_GRAD, get_mode
+from .mode cimport INFERENCE, NO_GRAD, change_mode, get_mode
 from .record cimport edge_of
 from .tensor cimport IN_CUSTOM_FUNCTION, MADE_IN_NO_GRAD, MULTI_OUTPUT, TensorBase, ViewRecord, has_node
-from . import mode as _mode
 from . import tensor as _tensor
 from .record import namespace
 
@@ -28,17 +27,16 @@ cdef dict _why_not = {
 
 cdef object write_refused(TensorBase t, str what):
     """The error for a write to the memory of a view that can't be differentiated through it."""
-    name = t.node.name() if t.node is not None else t.view.op.name
-    return RuntimeError(f"Output {t.nr} of {name.removesuffix('Backward0')} is a view and {what} modified inplace. {_why_not[t.view.origin]}")
+    name = t.node.name() if t.node is not None else t.record().op.name
+    return RuntimeError(f"Output {t.nr} of {name.removesuffix('Backward0')} is a view and {what} modified inplace. {_why_not[t.origin]}")
 
 
 cdef int check_writable(TensorBase t, bint recorded) except -1:
     """Refuse an in-place operation on t that could not be differentiated; called in grad mode."""
-    cdef ViewRecord view = t.view
-    if view is not None:
-        if view.origin != 0 and (recorded or view.base.needs_grad()):
+    if t.is_view:
+        if t.origin != 0 and (recorded or t.base().needs_grad()):
             raise write_refused(t, "is being")
-        if view.base.needs_grad() and not has_node(view.base):
+        if t.base().needs_grad() and not has_node(t.base()):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if t.needs_grad() and not has_node(t):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -51,15 +49,15 @@ cdef int connect_written(TensorBase t, Node node) except -1:
     cdef TensorBase base
     cdef Node before = t.node
     cdef int nr = t.nr
-    if t.view is None:
+    if not t.is_view:
         t.node = node
         t.nr = 0
         t.requires = True
         return keep_retaining(t, before, nr, t.node)
-    base = t.view.base
+    base = t.base()
     wrapper = CopySlices.__new__(CopySlices)
     wrapper.inner = node
-    wrapper.view = detach_record(t.view)
+    wrapper.view = detach_record(t.record())
     wrapper.edges = (edge_of(base) if base.needs_grad() else None, *node.edges[1:])
     wrapper.shape = base.shape_()
     wrapper.strides = base.stride()
@@ -92,18 +90,18 @@ cdef list detach_record(ViewRecord view):
 
 def regenerate(TensorBase t not None):
     """Give a view, to whose family something was written, the node that its base's history now implies."""
-    cdef TensorBase fresh = t.view.base
-    if t.view.base.needs_grad() and t.view.origin:
+    cdef TensorBase base = t.base(), fresh = base
+    if base.needs_grad() and t.origin:
         raise write_refused(t, "its base or another view of its base has been")
-    t.view.recorded = t.version.value
-    if not t.view.base.needs_grad():
+    t.recorded = t.version.value
+    if not base.needs_grad():
         return
-    before = _mode.swap_bits(_mode.MASKS["no_grad"] | _mode.MASKS["inference"], 0)
+    before = change_mode(NO_GRAD | INFERENCE, 0)
     try:
-        for op, args in detach_record(t.view):
+        for op, args in detach_record(t.record()):
             fresh = op.replay(fresh, args)
     finally:
-        _mode.swap_bits(_mode.MASKS["no_grad"] | _mode.MASKS["inference"], before)
+        change_mode(NO_GRAD | INFERENCE, before)
     t.node = fresh.node
     t.nr = fresh.nr
     t.requires = True

@@ -10,3 +10,4 @@ cdef enum:
 
 cdef unsigned int get_mode() noexcept nogil
 cdef void set_mode(unsigned int word) noexcept nogil
+cdef unsigned int change_mode(unsigned int mask, unsigned int bits) noexcept nogil

@@ -30,12 +30,17 @@ def is_inference_mode_enabled():
     return bool(pyx_mode_word & INFERENCE)
 
 
-def swap_bits(unsigned int mask, unsigned int bits):
+cdef unsigned int change_mode(unsigned int mask, unsigned int bits) noexcept nogil:
     """Set the bits under `mask` to `bits`; return what stood there before."""
     global pyx_mode_word
     cdef unsigned int old = pyx_mode_word
     pyx_mode_word = (old & ~mask) | (bits & mask)
     return old & mask
+
+
+def swap_bits(unsigned int mask, unsigned int bits):
+    """`change_mode` for Python code."""
+    return change_mode(mask, bits)
 
 
 def has_bits(unsigned int mask):

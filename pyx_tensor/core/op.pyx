@@ -13,13 +13,12 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
-                        shapes_message)
+                        number_operand, shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
 from .tensor cimport TensorBase, new_tensor, wrap_array
-from . import mode as _mode
 from .protocol import OutOfMemoryError
 from .record import namespace
 
@@ -342,11 +341,11 @@ cdef class Op(Slot):
         if self.gradient is None:
             result = self.run_default(operands)
             return self.returns(result) if self.returns is not None and type(result) is tuple else result
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
+        before = change_mode(NO_GRAD, NO_GRAD)
         try:
             result = self.run_default(operands)
         finally:
-            _mode.swap_bits(NO_GRAD, before)
+            change_mode(NO_GRAD, before)
         return self.finish(result, device, args, record)
 
     cdef object finish(self, object raw, Device device, list args, bint record):
@@ -566,6 +565,6 @@ cdef object why_not_tensors(Op op, list args, object error):
 
 cdef object guarded_scalar(Op op, object entry, TensorBase t, object number):
     try:
-        return entry(t.array, as_array(number, t.dtype, t.device))
+        return entry(t.array, number_operand(number, t))
     except REFUSALS as error:
         raise op.explained(error, [t]) from None

@@ -6,6 +6,7 @@ cdef bint is_plain(object x) noexcept
 cdef bint all_plain(list args)
 cdef bint is_scalar(object x)
 cdef object as_array(object value, DType dtype, Device device)
+cdef object number_operand(object value, TensorBase t)
 cdef object cast_array(TensorBase t, DType dtype)
 cdef object shapes_message(str op, list args)
 cdef str different_devices(Device a, Device b)

@@ -1,5 +1,6 @@
 """What the call path does with operands: recognising them, scalars as arrays, shapes, and the checks before a write."""
 cimport numpy as cnp
+from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from . cimport tensor as T
@@ -117,6 +118,32 @@ cdef object as_array(object value, DType dtype, Device device):
     if device.index is None:
         return device._backend.full((), value, device._backend.dtypes[dtype.name])
     return device._backend.full((), value, device._backend.dtypes[dtype.name], device.ordinal)
+
+
+# The 0-dim arrays of the floats last used as operands, read-only since all of their readers share them.
+cdef enum:
+    NUMBERS = 64
+cdef list numbers = [None] * NUMBERS
+cdef double[NUMBERS] number_values
+
+
+cdef object number_operand(object value, TensorBase t):
+    """`as_array` of t's dtype and device, for an operand that its operation only reads."""
+    cdef double number
+    cdef unsigned long long bits
+    cdef int at, type_num = (<cnp.dtype>t.dtype.numpy).type_num
+    if type(value) is not float or type_num >= 64 or type(t.array) is not cnp.ndarray:
+        return as_array(value, t.dtype, t.device)
+    number = value
+    memcpy(&bits, &number, sizeof(double))
+    at = (bits * <unsigned long long>0x9E3779B97F4A7C15ULL + <unsigned long long>type_num * 0x85EBCA77ULL) >> 58       # Fibonacci hashing
+    found = numbers[at]
+    if found is None or cnp.PyArray_TYPE(<cnp.ndarray>found) != type_num or memcmp(&number_values[at], &number, sizeof(double)):
+        found = as_array(value, t.dtype, t.device)
+        cnp.PyArray_CLEARFLAGS(<cnp.ndarray>found, cnp.NPY_ARRAY_WRITEABLE)
+        numbers[at] = found
+        number_values[at] = number
+    return found
 
 
 cdef object cast_array(TensorBase t, DType dtype):
@@ -250,7 +277,7 @@ cdef int write_array(TensorBase target, TensorBase result) except -1:
     if backend.mutable:
         backend.copy_(target.array, result.array)
         return 0
-    if target.view is not None or (target.storage is not None and len(target.storage.tensors) > 1):
+    if target.is_view or (target.storage is not None and len(target.storage.tensors) > 1):
         raise RuntimeError(f"backend {target.device.type!r} can't write in place to a tensor that shares its memory with others")
     target.point_at(result.array if result.dtype is target.dtype else cast_array(result, target.dtype), None)
     return 0

@@ -17,6 +17,8 @@ cdef enum Kind:                       # as in signature.py
     TYPE = 7
     SIZES = 8
 
+cdef Edge edge_of(TensorBase t)
+
 cdef class SavedValue:
     cdef object array
     cdef DType dtype
@@ -47,8 +49,10 @@ cdef class Gradient:
     cdef bint has_lists, saves_output, needs_shapes
     cdef tuple rules
     cdef tuple differentiable         # per output
+    cdef int n_edges                  # tensor parameters, where none is a list
     cdef int n_outputs                # visible ones
-    cdef int add_edge(self, OpNode node, list edges, object item, int i) except -1
+    cdef tuple edges(self, OpNode node, list args)
+    cdef tuple edges_of_lists(self, OpNode node, list args)
     cdef OpNode prepare(self, list args, TensorBase overwritten)
     cdef int connect(self, OpNode node, object results, tuple aux) except -1
 
@@ -66,7 +70,6 @@ cdef class OpNode(Node):
     cdef object materialize(self, list grads)
     cdef int deliver(self, list out, int param, object result) except -1
 
-cdef Edge edge_of(TensorBase t)
 cdef SavedValue save(TensorBase t, bint is_output)
 cdef bint any_needs_grad(list args) except -1
 cdef int mark_derived(object results, list args, bint recorded) except -1

@@ -4,15 +4,17 @@
 tensor (never the tensor itself, so that graphs have no reference cycles).
 """
 cimport cython
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
 import threading
 import weakref
 
 from .device cimport Device
 from .dtype cimport DType, FLOATING
 from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, next_sequence
-from .mode cimport ANOMALY, SAVED_HOOKS, get_mode
+from .mode cimport ANOMALY, SAVED_HOOKS, change_mode, get_mode
 from .tensor cimport TensorBase, Version, detached, new_tensor
-from . import mode as _mode
 from .graph import set_reviver
 
 # What a vjp's parameter may name.
@@ -29,6 +31,15 @@ FREED = ("Trying to backward through the graph a second time (or directly access
          "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
          "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
          "after calling backward.")
+
+
+cdef extern from *:
+    """
+    static PyObject* pyx_call_with_list(PyObject* function, PyObject* arguments) {
+        return PyObject_Vectorcall(function, ((PyListObject*)arguments)->ob_item, (size_t)PyList_GET_SIZE(arguments), NULL);
+    }
+    """
+    object call_with_list "pyx_call_with_list" (object function, list arguments)      # function(*arguments), without a tuple
 
 
 class Namespace:
@@ -174,11 +185,11 @@ cdef SavedValue save(TensorBase t, bint is_output):
         saved.node = t.node
     if get_mode() & SAVED_HOOKS:
         pack, saved.unpack_hook = saved_hooks.stack[-1]
-        before = _mode.swap_bits(SAVED_HOOKS, 0)
+        before = change_mode(SAVED_HOOKS, 0)
         try:
             saved.packed = pack(detached(t))
         finally:
-            _mode.swap_bits(SAVED_HOOKS, before)
+            change_mode(SAVED_HOOKS, before)
         return saved
     saved.array = t.array
     saved.dtype = t.dtype
@@ -195,6 +206,14 @@ def save_tensor(TensorBase t not None, bint is_output):
 
 def unpack_saved(SavedValue saved not None, Node owner):
     return saved.unpack(owner)
+
+
+cdef Edge edge_for(OpNode node, object item, int i):
+    """The edge to an argument of parameter i, None for one without a gradient."""
+    if not isinstance(item, TensorBase) or not (<TensorBase>item).needs_grad():
+        return None
+    node.needs |= 1u << i
+    return edge_of(<TensorBase>item)
 
 
 # --- the vjp table of an operation --------------------------------------------------------------------------------
@@ -248,6 +267,7 @@ cdef class Gradient:
             if TENSOR <= self.kinds[i] <= RAWS:
                 at += 1
                 self.has_lists = self.has_lists or self.kinds[i] >= TENSORS
+        self.n_edges = at
         self.differentiable = differentiable
         self.n_outputs = len(differentiable)
         self.rules = tuple([Rule(self, signature.params, targets, function, aux) for targets, function in vjp.items()])
@@ -256,22 +276,10 @@ cdef class Gradient:
         """A node with edges and saved inputs. An input in the memory about to be `overwritten` is saved as a copy."""
         cdef OpNode node = OpNode.__new__(OpNode)
         cdef Rule rule
-        cdef int i, k, kind
-        cdef list edges = []
+        cdef int i, k
         node.gradient = self
         node.n_outputs = self.n_outputs
-        if self.has_lists:
-            node.starts = []
-        for i in range(self.n_params):
-            kind = self.kinds[i]
-            if node.starts is not None:
-                node.starts.append(len(edges))
-            if kind == TENSOR or kind == RAW:
-                self.add_edge(node, edges, args[i], i)
-            elif kind == TENSORS or kind == RAWS:
-                for item in args[i]:
-                    self.add_edge(node, edges, item, i)
-        node.edges = tuple(edges)
+        node.edges = self.edges_of_lists(node, args) if self.has_lists else self.edges(node, args)
         node.saved = [None] * self.n_params
         if self.needs_shapes:
             node.shapes = [None] * self.n_params
@@ -290,13 +298,29 @@ cdef class Gradient:
             node.trace = call_site()
         return node
 
-    cdef int add_edge(self, OpNode node, list edges, object item, int i) except -1:
-        if isinstance(item, TensorBase) and (<TensorBase>item).needs_grad():
-            edges.append(edge_of(<TensorBase>item))
-            node.needs |= 1u << i
-        else:
-            edges.append(None)
-        return 0
+    cdef tuple edges(self, OpNode node, list args):
+        """An edge or None for each tensor parameter."""
+        cdef tuple edges = PyTuple_New(self.n_edges)
+        cdef int i
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR or self.kinds[i] == RAW:
+                edge = edge_for(node, args[i], i)
+                Py_INCREF(edge)
+                PyTuple_SET_ITEM(edges, self.position[i], edge)
+        return edges
+
+    cdef tuple edges_of_lists(self, OpNode node, list args):
+        """The same where parameters are lists; node.starts gets the place of each parameter's first edge."""
+        cdef list edges = []
+        cdef int i
+        node.starts = []
+        for i in range(self.n_params):
+            node.starts.append(len(edges))
+            if self.kinds[i] == TENSOR or self.kinds[i] == RAW:
+                edges.append(edge_for(node, args[i], i))
+            elif self.kinds[i] == TENSORS or self.kinds[i] == RAWS:
+                edges.extend([edge_for(node, item, i) for item in args[i]])
+        return tuple(edges)
 
     cdef int connect(self, OpNode node, object results, tuple aux) except -1:
         """Make the node the source of the results, and save those that a vjp names."""
@@ -454,7 +478,7 @@ cdef class OpNode(Node):
                     args.append(self.resolve(self.aux[i]))
                 else:
                     args.append(tuple([bool(self.needs & (1u << t)) for t in rule.targets]))
-            result = rule.function(*args)
+            result = call_with_list(rule.function, args)
             if rule.single:
                 self.deliver(out, rule.targets[0], result)
             else:

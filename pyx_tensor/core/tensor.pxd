@@ -27,8 +27,6 @@ cdef class ViewRecord:
     cdef readonly ViewRecord parent   # the steps before this one
     cdef readonly object op           # the view operation, replayed as op.replay(tensor, args)
     cdef readonly tuple args
-    cdef Origin origin
-    cdef Py_ssize_t recorded          # version at which the tensor's node was valid
 
 cdef class TensorBase:
     cdef readonly object array        # the backend's array
@@ -42,7 +40,13 @@ cdef class TensorBase:
     cdef GradSlot slot                # where `grad` is kept
     cdef Version version
     cdef Storage storage
-    cdef ViewRecord view
+    cdef bint is_view                 # a differentiable view; the next fields tell of what
+    cdef Origin origin
+    cdef Py_ssize_t recorded          # version at which the node was valid
+    cdef ViewRecord view              # the steps from its base, made when first asked for (`record`) where there is but one:
+    cdef TensorBase viewed            # ... then these say the same
+    cdef void* view_op
+    cdef tuple view_args
     cdef void* alias_next
     cdef void* alias_previous
     cdef int ndim_(self) except -1
@@ -50,6 +54,9 @@ cdef class TensorBase:
     cdef Storage storage_(self)
     cdef Version version_(self)
     cdef bint needs_grad(self) except -1
+    cdef int set_view(self, TensorBase parent, object op, tuple args, int origin) except -1
+    cdef ViewRecord record(self)
+    cdef TensorBase base(self)
     cdef int adopt(self, TensorBase other) except -1
     cdef int point_at(self, object array, Storage storage) except -1
 

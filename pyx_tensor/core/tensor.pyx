@@ -287,6 +287,15 @@ cdef class ViewRecord:
     """How to make a view again from its base: the last step, and a link to the steps before."""
 
 
+cdef ViewRecord next_step(ViewRecord parent, TensorBase base, object op, tuple args):
+    cdef ViewRecord record = ViewRecord.__new__(ViewRecord)
+    record.parent = parent
+    record.base = base
+    record.op = op
+    record.args = args
+    return record
+
+
 cdef object _view_regenerator = None
 
 
@@ -480,8 +489,11 @@ cdef class TensorBase:
     def _become(self, TensorBase view not None):
         """Take the shape, strides and place in the graph of a view of this very tensor."""
         self.point_at(view.array, view.storage)
-        if self.view is not None:
-            self.view = view.view
+        if self.is_view:
+            self.view = view.record()
+            self.viewed = None
+            self.origin = view.origin
+            self.recorded = view.recorded
         if view.requires:
             self.node = view.node
             self.nr = view.nr
@@ -492,15 +504,15 @@ cdef class TensorBase:
     # -- autograd record
     cdef bint needs_grad(self) except -1:
         """requires_grad, after bringing a view up to date with writes to its family."""
-        if self.view is not None and self.view.recorded != self.version.value:
+        if self.is_view and self.recorded != self.version.value:
             _view_regenerator(self)
         return self.requires
 
     @property
     def requires_grad(self):
         """True where gradients are computed for this tensor."""
-        if self.view is not None and self.view.origin:        # its node may be one that can't be made again
-            return self.requires or self.view.base.needs_grad() and self.view.origin != MADE_IN_NO_GRAD
+        if self.is_view and self.origin:        # its node may be one that can't be made again
+            return self.requires or self.base().needs_grad() and self.origin != MADE_IN_NO_GRAD
         return self.needs_grad()
 
     @requires_grad.setter
@@ -555,17 +567,36 @@ cdef class TensorBase:
             self.slot = GradSlot.__new__(GradSlot)
         return self.slot
 
-    @property
-    def _is_view_record(self):
+    cdef int set_view(self, TensorBase parent, object op, tuple args, int origin) except -1:
+        """Say that this tensor, which shares parent's memory and version, is `op` of it."""
+        self.is_view = True
+        self.origin = <Origin>(origin if origin or not parent.is_view else parent.origin)
+        self.recorded = self.version.value
+        if parent.is_view:
+            self.view = next_step(parent.record(), parent.view.base, op, args)
+        else:                       # most views are of no view and are never written to: they don't need a record
+            self.viewed = parent
+            self.view_op = <void*>op
+            self.view_args = args
+        return 0
+
+    cdef ViewRecord record(self):
+        """How this view comes from its base; None for what is no view."""
+        if self.view is None and self.viewed is not None:
+            self.view = next_step(None, self.viewed, <object>self.view_op, self.view_args)
         return self.view
 
+    cdef TensorBase base(self):
+        """The tensor that this one is a differentiable view of, or None."""
+        return self.viewed if self.view is None else self.view.base
+
     def _is_view(self):
-        return self.view is not None
+        return self.is_view
 
     @property
     def _base(self):
         """The tensor that this one is a differentiable view of, or None."""
-        return self.view.base if self.view is not None else None
+        return self.base()
 
     def is_inference(self):
         return self.inference

@@ -1,12 +1,14 @@
 """Operations whose result shares its input's memory, and reading by integers and slices."""
+from cpython.ref cimport Py_INCREF
+
 from .dtype cimport FLOATING, DType
 from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
-from .tensor cimport (MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, Origin, TensorBase, ViewRecord, check_bounds, load_geometry,
-                      make_retyped_view, make_view)
+from .tensor cimport (MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, check_bounds, load_geometry, make_retyped_view,
+                      make_view)
 from .record import namespace
 
 cdef object B = namespace
@@ -17,6 +19,7 @@ cdef class ViewOp(Op):
 
     def set_kind(self, int kind):
         self.view_kind = kind
+        Py_INCREF(self)             # lives for ever: a view names its operation by a bare pointer
 
     cdef object run(self, list args):
         if get_mode() & INTERCEPT or not all_plain(args):
@@ -32,7 +35,6 @@ cdef class ViewOp(Op):
     cdef object view(self, TensorBase t, tuple args, int origin):
         cdef Geometry g
         cdef TensorBase result
-        cdef ViewRecord record
         cdef OpNode node
         cdef unsigned int mode = get_mode()
         cdef bint needed = not mode & (NO_GRAD | INFERENCE) and t.needs_grad()
@@ -48,16 +50,7 @@ cdef class ViewOp(Op):
                 check_bounds(&g, t.storage_().nbytes >> t.dtype.shift)
             result = make_view(t, &g)
         if result.storage is not None:
-            record = ViewRecord.__new__(ViewRecord)
-            record.parent = t.view
-            record.base = t if t.view is None else t.view.base
-            record.op = self
-            record.args = args
-            record.origin = <Origin>(MADE_IN_NO_GRAD if mode & NO_GRAD and not origin else origin)
-            if t.view is not None and t.view.origin and not record.origin:
-                record.origin = t.view.origin
-            record.recorded = result.version.value
-            result.view = record
+            result.set_view(t, self, args, MADE_IN_NO_GRAD if mode & NO_GRAD and not origin else origin)
         if needed:
             node = self.gradient.prepare([t, *args], None)
             result.node = node
@@ -81,16 +74,27 @@ cdef class ViewOp(Op):
 def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
     def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
+        if len(sizes) > 1 and is_plain(input):
+            return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
             sizes = () if named is None else (named,)
         if not sizes or not is_plain(input):
             return op(input, *sizes)
-        if len(sizes) == 1 and not isinstance(sizes[0], int):
-            sizes = sizes[0]
-            if isinstance(sizes, DType):
-                return op(input, sizes)
-        return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
+        first = sizes[0]
+        if isinstance(first, DType):
+            return op(input, first)
+        return op.view(<TensorBase>input, (sizes if isinstance(first, int) or hasattr(first, "__index__") else first,), PLAIN_VIEW)
+    return call
+
+
+def view_function(ViewOp op not None):
+    """For any other view."""
+    cdef Py_ssize_t n = op.n_params - 1
+    def call(*args, **kwargs):
+        if len(args) == n + 1 and not kwargs and is_plain(args[0]):
+            return op.view(<TensorBase>args[0], args[1:], PLAIN_VIEW)
+        return op.invoke(args, kwargs)
     return call
 
 
@@ -102,7 +106,7 @@ def getitem_function(ViewOp select not None, ViewOp index not None, general):
         if type(key) is int:
             return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
         if type(key) is slice:
-            return index.view(<TensorBase>x, ((key,),), PLAIN_VIEW)
+            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
         if type(key) is tuple and is_basic(<tuple>key):
             return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
         return general(x, key)

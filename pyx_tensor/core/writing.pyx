@@ -6,14 +6,13 @@ cimport numpy as cnp
 from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
-from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode
+from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
 from .op cimport FLOAT, REFUSALS, SAME, Op
 from .operands cimport (alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar, may_overlap,
                         same_memory, scaled, write_array)
 from .record cimport RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version
-from . import mode as _mode
 from .record import namespace
 
 cnp.import_array()
@@ -33,7 +32,7 @@ cdef class WritableOp(Op):
         """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
         cdef unsigned int mode = get_mode()
         cdef Version version
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.view is not None
+        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.is_view
                 or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
             return False
         if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
@@ -125,11 +124,11 @@ cdef class WritableOp(Op):
         self.normalise(args)
         if self.enter_directly(args, target):
             return target
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
+        before = change_mode(NO_GRAD, NO_GRAD)
         try:
             raw = self.run(args)
         finally:
-            _mode.swap_bits(NO_GRAD, before)
+            change_mode(NO_GRAD, before)
         result = <TensorBase>raw
         self.check_result(target, result)
         write_array(target, result)
@@ -166,7 +165,7 @@ cdef class WritableOp(Op):
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
-        before = _mode.swap_bits(NO_GRAD, NO_GRAD)
+        before = change_mode(NO_GRAD, NO_GRAD)
         try:
             if get_mode() & TRACK_DERIVED:
                 mark_derived(out, args, False)
@@ -181,7 +180,7 @@ cdef class WritableOp(Op):
                 write_out(self, t, r)
             return self.returns(out) if self.returns is not None else tuple(out)
         finally:
-            _mode.swap_bits(NO_GRAD, before)
+            change_mode(NO_GRAD, before)
 
     cdef int direct_or_copied(self, list args, TensorBase out) except -1:
         self.common_device(args)

@@ -1,0 +1,2 @@
+"""Signal processing: `torch.signal`."""
+from . import windows  # noqa: F401
