@@ -231,6 +231,9 @@ _same("allclose equal", lambda f: [call(f(3), f(3)), call(f.lib.ones(2), f.lib.o
 S["is_nonzero"] = lambda f: call(f(1))
 S["layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4))
 
+S["gru_cell"] = lambda f: call(f(2, 3), f(2, 2), f(6, 3), f(6, 2), f(6), f(6))
+_same("rnn_tanh_cell rnn_relu_cell", lambda f: call(f(2, 3), f(2, 2), f(2, 3), f(2, 2), f(2), f(2)))
+
 RANDOM = {"bernoulli", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
 
 

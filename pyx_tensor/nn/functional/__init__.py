@@ -3,6 +3,7 @@ from .activation import (  # noqa: F401
     celu, celu_, elu, elu_, gelu, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh, hardtanh_,
     leaky_relu, leaky_relu_, log_softmax, logsigmoid, mish, prelu, relu, relu6, relu_, rrelu, rrelu_, selu, selu_,
     sigmoid, silu, softmax, softmin, softplus, softshrink, softsign, tanh, tanhshrink, threshold, threshold_)
+from .attention import multi_head_attention_forward, scaled_dot_product_attention  # noqa: F401
 from .classification import (  # noqa: F401
     cosine_embedding_loss, cross_entropy, multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss,
     nll_loss, triplet_margin_loss, triplet_margin_with_distance_loss)
