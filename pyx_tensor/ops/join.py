@@ -65,7 +65,7 @@ def cat(B, tensors: Ts, dim=0):
     return B._cat(list(tensors), dim)
 
 
-@op(method=False)
+@op(method=False, entry="stack")
 def stack(B, tensors: Ts, dim=0):
     """Tensors of one shape, side by side along a new dim."""
     if not tensors:
