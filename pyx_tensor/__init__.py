@@ -32,10 +32,11 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
-                     "linalg", "__config__"), None),
-    **dict.fromkeys(("safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage"), None), "compile": "compiler",
-    "multiprocessing": None,
+    **dict.fromkeys((
+        "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
+        "fft", "signal", "special", "linalg",
+        "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
+    "compile": "compiler",
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",

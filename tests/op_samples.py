@@ -90,6 +90,8 @@ S["heaviside"] = lambda f: call(f(3, 4), f(4))
 S["round"] = lambda f: [call(f(3, 4)), call(f(3, 4), decimals=1)]
 S["polygamma"] = lambda f: [call(1, f.positive(3)), call(2, f.positive(3))]
 S["mvlgamma"] = lambda f: call(f.positive(3) + 1, 2)
+_same("i0", lambda f: [call(f(3, 4)), call(f())])
+_same("igamma igammac", lambda f: call(f.positive(3, 4), f.positive(4)))
 S["renorm"] = lambda f: call(f(3, 4), 2, 0, 1.0)
 S["threshold"] = lambda f: call(f(3, 4), 0.5, 1.0)
 S["hardshrink"] = lambda f: call(f(3, 4), 0.4)
