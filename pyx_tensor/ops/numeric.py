@@ -53,7 +53,7 @@ def angle(B, input: T):
     return B.where(B.isnan(input), input, result)
 
 
-@op(method=False)
+@op(exact_out=True, method=False)
 def polar(B, abs: T, angle: T):
     """Complex numbers from their absolute values and angles."""
     if not abs.dtype.is_floating_point or abs.dtype is not angle.dtype:
@@ -136,7 +136,16 @@ def xlog1py(B, input: T, other: T):
     return B._xlog1py(*_both(B, input, other))
 
 
+def _complex_log_add(B, input, other, exp, log1p):
+    """From the operand with the larger real part; the other one's exponential is small beside it."""
+    larger = B.ge(B.real(input), B.real(other))
+    high, low = B.where(larger, input, other), B.where(larger, other, input)
+    return B.where(B.isinf(B.real(high)), high, B.add(high, log1p(exp(B.sub(low, high)))))
+
+
 def _log_add(B, input, other, exp, log1p):
+    if input.dtype.is_complex or other.dtype.is_complex:
+        return _complex_log_add(B, input, other, exp, log1p)
     high = B.maximum(input, other)
     result = B.add(high, log1p(exp(B.neg(B.abs(B.sub(input, other))))))
     return B.where(B.logical_and(B.isinf(input), B.eq(input, other)), input, result)
@@ -149,18 +158,18 @@ def _check_floats(name, *operands):
 
 
 def _share_of(exp):
-    return dict(input=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(other, input)), 1)),
-                other=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(input, other)), 1)))
+    return dict(input=lambda B, g, input, other: B.div(g, conjugate(B, B.add(exp(B)(B.sub(other, input)), 1))),
+                other=lambda B, g, input, other: B.div(g, conjugate(B, B.add(exp(B)(B.sub(input, other)), 1))))
 
 
-@op(vjp=_share_of(lambda B: B.exp))
+@op(exact_out=False, vjp=_share_of(lambda B: B.exp))
 def logaddexp(B, input: T, other: T):
     """`log(exp(input) + exp(other))`, without overflow."""
     _check_floats("logaddexp", input, other)
     return _log_add(B, input, other, B.exp, B.log1p)
 
 
-@op(vjp=_share_of(lambda B: B.exp2))
+@op(exact_out=False, vjp=_share_of(lambda B: B.exp2))
 def logaddexp2(B, input: T, other: T):
     """`log2(2^input + 2^other)`, without overflow."""
     _check_floats("logaddexp2", input, other)
@@ -218,7 +227,7 @@ def heaviside(B, input: T, values: T):
     return B.where(B.eq(input, 0), values, B.gt(input, 0).to(input.dtype))
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
     """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers)."""
     if input.dtype.is_complex:
@@ -231,7 +240,7 @@ def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
     return B.masked_fill(result, B.eq(input, -math.inf), limits.min if neginf is None else neginf)
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def renorm(B, input: T, p, dim, maxnorm):
     """Slices of a dim whose p-norm exceeds `maxnorm`, scaled down to it."""
     if input.ndim < 2:
@@ -253,7 +262,7 @@ def _check_integers(name, input, other):
             raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
 
 
-@op(inplace=True, nograd=True, entry=False)
+@op(exact_out=False, inplace=True, nograd=True, entry=False)
 def gcd(B, input: T, other: T):
     """The greatest common divisor of integers, not negative."""
     _check_integers("gcd", input, other)
@@ -264,7 +273,7 @@ def gcd(B, input: T, other: T):
     return B.clone(a)
 
 
-@op(inplace=True, nograd=True, entry=False)
+@op(exact_out=False, inplace=True, nograd=True, entry=False)
 def lcm(B, input: T, other: T):
     """The least common multiple of integers, not negative."""
     _check_integers("lcm", input, other)
