@@ -8,7 +8,9 @@ from .core.dtype import by_name as _by_name
 from .core.dtype import DType as dtype
 from .core.dtype import can_cast, get_default_dtype, set_default_dtype
 from .core.frontend import Parameter, Tensor
-from .core.memory_format import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+from .core.memory_format import (
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc,
+    sparse_csr, strided)
 from .core.registry import register_backend
 from .core.size import Size
 from .version import __version__
