@@ -64,7 +64,7 @@ def from_parts(indices, values, size, dtype, device, requires_grad, check_invari
         numbers = place_numbers(indices, shape)
         if bool(B.any(B.le(numbers[1:], numbers[:-1]))):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
-    result = made(values, indices, shape, bool(is_coalesced))
+    result = made(values, indices, shape, bool(is_coalesced) or values.shape[0] < 2)
     if requires_grad:
         result = result.detach().requires_grad_()
     return result

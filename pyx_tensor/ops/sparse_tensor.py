@@ -266,7 +266,7 @@ def build(indices, values, shape, is_coalesced=False):
 
 def empty(shape, sparse_dims, dtype, device):
     """A sparse tensor without any place."""
-    return build(B.zeros((sparse_dims, 0), dtype=INT64, device=device), B.zeros((0, *shape[sparse_dims:]), dtype=dtype, device=device), shape, False)
+    return build(B.zeros((sparse_dims, 0), dtype=INT64, device=device), B.zeros((0, *shape[sparse_dims:]), dtype=dtype, device=device), shape, True)
 
 
 def values_at(tensor, indices):
