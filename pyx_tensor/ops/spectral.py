@@ -12,7 +12,7 @@ _SPECTRAL = dict(hidden=True, method=False, promote="float")
 @primitive(**_SPECTRAL, grad_name="FftC2C", vjp=dict(
     input=lambda B, g, dims, power, forward: B._fft_c2c(g, dims, power, not forward)), entry="fft_c2c")
 def _fft_c2c(B, input: T, dims, power, forward):
-    """Complex numbers over several dims, forward (e^-ikx) or inverse (e^ikx)."""
+    """Complex or real numbers over several dims, forward (e^-ikx) or inverse (e^ikx), to complex ones."""
 
 
 @primitive(**_SPECTRAL, grad_name="FftR2C", entry="fft_r2c", vjp=dict(
