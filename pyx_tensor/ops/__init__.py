@@ -4,8 +4,8 @@ from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
-    activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
-    scatter, search, select, shape, sorting, statistics, storage, tensor_types, views)
+    activation, compare, convolution, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
+    scatter, search, select, shape, sorting, statistics, storage, tensor_types, views, windows)
 
 
 def _attach():

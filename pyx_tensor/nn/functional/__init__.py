@@ -6,6 +6,8 @@ from .activation import (  # noqa: F401
 from .classification import (  # noqa: F401
     cosine_embedding_loss, cross_entropy, multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss,
     nll_loss, triplet_margin_loss, triplet_margin_with_distance_loss)
+from .conv import (  # noqa: F401
+    conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d)
 from .distance import cosine_similarity, pairwise_distance  # noqa: F401
 from .dropout import (  # noqa: F401
     alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout)
