@@ -4,7 +4,7 @@ from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
 from . import (  # noqa: F401  (each enters its operations)
-    activation, compare, convolution, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
+    activation, adaptive_pooling, channels, compare, convolution, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, pooling, queries, random, reduce, sampling, scan,
     scatter, search, select, shape, sorting, statistics, storage, tensor_types, views, windows)
 
 

@@ -8,6 +8,7 @@ import itertools
 import math
 
 from ..core.definitions import op
+from ..core.dtype import by_name
 from ..core.signature import T
 
 
@@ -93,7 +94,7 @@ def _pads(ndim, pad):
 
 
 # --- im2col and col2im --------------------------------------------------------------------------------------------
-def _reach(kernel, grid, stride, dilation):
+def covered(kernel, grid, stride, dilation):
     """The size of what all windows together cover."""
     return [(g - 1) * s + e if g else 0 for g, s, e in zip(grid, stride, extent(kernel, dilation))]
 
@@ -110,7 +111,7 @@ def _im2col(B, input: T, kernel, grid, stride, padding, dilation):
     n = len(kernel)
     if not math.prod(grid):
         return B.zeros((input.shape[0], input.shape[1] * math.prod(kernel), 0), dtype=input.dtype, device=input.device)
-    x = B.constant_pad_nd(input, _pad_for(input.shape[2:], _reach(kernel, grid, stride, dilation), padding), 0)
+    x = B.constant_pad_nd(input, _pad_for(input.shape[2:], covered(kernel, grid, stride, dilation), padding), 0)
     for d in range(n):
         x = B._slice(B._unfold(x, 2 + d, dilation[d] * (kernel[d] - 1) + 1, stride[d]), -1, None, None, dilation[d])
     x = B.permute(x, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
@@ -122,7 +123,7 @@ def _im2col(B, input: T, kernel, grid, stride, padding, dilation):
 def _col2im(B, input: T, size, kernel, grid, stride, padding, dilation):
     """The adjoint of `_im2col`: every element of a (samples, channels, *size) tensor is the sum of its copies in the columns."""
     samples, channels = input.shape[0], input.shape[1] // max(math.prod(kernel), 1)
-    reach = _reach(kernel, grid, stride, dilation)
+    reach = covered(kernel, grid, stride, dilation)
     result = B.zeros((samples, channels, *reach), dtype=input.dtype, device=input.device)
     columns = B.reshape(input, (samples, channels, math.prod(kernel), *grid))
     for at, place in enumerate(itertools.product(*map(range, kernel)) if math.prod(grid) else ()):
@@ -134,3 +135,19 @@ def _col2im(B, input: T, size, kernel, grid, stride, padding, dilation):
 def _crop(size, reach, padding):
     pairs = reversed(list(zip(size, reach, padding)))
     return [pair for n, covered, p in pairs for pair in ((p, 0), (0, n + p - covered))]
+
+
+# --- resampling ---------------------------------------------------------------------------------------------------
+def resample(B, x, dim, places, weights):
+    """The sum over taps t of weights[t][o] * x[places[t][o]] along a dim, for every o. Taps with a weight of 0 everywhere are left out."""
+    shape = [1] * x.ndim
+    shape[dim] = -1
+    total = None
+    for place, weight in zip(places, weights):
+        if not any(weight):
+            continue
+        part = B.index_select(x, dim, B.tensor(place, dtype=by_name["int64"], device=x.device))
+        if any(w != 1 for w in weight):
+            part = B.mul(part, B.reshape(B.tensor(weight, dtype=x.dtype, device=x.device), shape))
+        total = part if total is None else B.add(total, part)
+    return total
