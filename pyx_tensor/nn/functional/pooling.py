@@ -95,7 +95,9 @@ def _fractional_max_pool(spatial):
             raise RuntimeError(f"{name}: Expected input with non-zero size for non-batch dimensions, but input has sizes {list(input.shape)}")
         if _random_samples is None:
             _random_samples = ops.rand(batch.size(0), batch.size(1), spatial, dtype=input.dtype, device=input.device)
-        elif tuple(_random_samples.shape) != (*batch.shape[:2], spatial):
+        if batch is not input:
+            _random_samples = _random_samples[:1]
+        if tuple(_random_samples.shape) != (*batch.shape[:2], spatial):
             raise RuntimeError(f"Expect _random_samples to have shape {(*batch.shape[:2], spatial)}, but got {tuple(_random_samples.shape)}")
         values, indices = ops._fractional_max_pool(batch, kernel, grid, _random_samples)
         return (values, indices) if batch is input else (values.squeeze(0), indices.squeeze(0))

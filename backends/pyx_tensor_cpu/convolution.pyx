@@ -1,0 +1,541 @@
+"""Convolution, transposed convolution and the weight's gradient, of one to three spatial dims, threads sharing images and columns.
+
+All three are products of matrices (kernels/convolution.pxi). A transposed convolution with a step is as many plain ones as there
+are positions in a step: those outputs that lie a step apart meet the same taps.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cython.parallel cimport prange, threadid
+
+import numpy as np
+
+from pyx_tensor_cpu.convolution_table cimport COLUMNS, DEPTH, ConvolutionKernels, ConvolutionTable, Windows
+from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.parallel cimport threads_for
+
+from pyx_tensor_cpu.level import use_kernels
+
+cnp.import_array()
+
+cdef enum:
+    MOST_COLUMNS = 384              # of one job
+    FLOPS = 16                      # multiplications in the time of an addition of a pointwise loop
+    PARTIAL = 1 << 21               # most elements of the partial sums of a weight's gradient
+
+cdef ConvolutionTable* table = NULL
+
+
+def bind(module):
+    global table
+    table = <ConvolutionTable*>PyCapsule_GetPointer(module.table, NULL)
+
+
+use_kernels("convolution", bind)
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------
+
+cdef struct Geometry:
+    # One convolution: x (samples, groups * channels, *size) to y (samples, groups * outputs, *grid).
+    Py_ssize_t samples
+    Py_ssize_t groups
+    Py_ssize_t channels
+    Py_ssize_t outputs
+    Py_ssize_t size[3]
+    Py_ssize_t grid[3]
+    Py_ssize_t kernel[3]
+    Py_ssize_t stride[3]
+    Py_ssize_t padding[3]
+    Py_ssize_t dilation[3]
+
+
+cdef int spread(object numbers, Py_ssize_t* to, Py_ssize_t missing) except -1:
+    """Numbers for the last dims, `missing` for those ahead."""
+    cdef int i, n = len(numbers)
+    for i in range(3):
+        to[i] = missing if i < 3 - n else <Py_ssize_t>numbers[i - 3 + n]
+    return 0
+
+
+cdef int read_geometry(str name, Geometry* v, x_shape, w_shape, y_shape, stride, padding, dilation, Py_ssize_t groups) except -1:
+    cdef int n = len(x_shape) - 2, i
+    if not 1 <= n <= 3 or len(w_shape) != n + 2 or len(y_shape) != n + 2:
+        raise TypeError(f"{name}(): {n} spatial dims are not supported")
+    if (groups < 1 or w_shape[0] % groups or x_shape[1] != w_shape[1] * groups or y_shape[1] != w_shape[0] or x_shape[0] != y_shape[0]
+            or not len(stride) == len(padding) == len(dilation) == n):
+        raise ValueError(f"{name}(): shapes {x_shape} of the input, {w_shape} of the weight, {y_shape} of the result and {groups} groups do not fit")
+    v.samples, v.groups, v.channels, v.outputs = x_shape[0], groups, w_shape[1], w_shape[0] // groups
+    spread(x_shape[2:], v.size, 1)
+    spread(y_shape[2:], v.grid, 1)
+    spread(w_shape[2:], v.kernel, 1)
+    spread(stride, v.stride, 1)
+    spread(padding, v.padding, 0)
+    spread(dilation, v.dilation, 1)
+    for i in range(3):
+        if v.stride[i] < 1 or v.dilation[i] < 1:
+            raise ValueError(f"{name}(): stride {stride} and dilation {dilation} must be positive")
+    return 0
+
+
+cdef ConvolutionKernels* kernels_of(str name, cnp.ndarray a) except NULL:
+    cdef int code = code_of(a)
+    if code == F32:
+        return &table.single
+    if code == F64:
+        return &table.double_
+    raise TypeError(f"{name}(): no kernel for dtype {a.dtype}")
+
+
+cdef bint is_half(cnp.ndarray a) except -1:
+    cdef int code = code_of(a)
+    return code == F16 or code == BF16
+
+
+cdef in_float32(function, arrays, arguments):
+    """The result for half types: computed in float32, rounded once."""
+    return function(*[None if a is None else np.asarray(a, np.float32) for a in arrays], *arguments).astype(arrays[0].dtype)
+
+
+cdef cnp.ndarray operand(a, cnp.ndarray like):
+    if a.dtype != like.dtype:
+        raise ValueError(f"dtypes {a.dtype} and {like.dtype} differ")
+    return np.ascontiguousarray(a)
+
+
+cdef cnp.ndarray room(tuple shape, cnp.ndarray like):
+    cdef Py_ssize_t sizes[5]
+    cdef int i, n = len(shape)
+    for i in range(n):
+        sizes[i] = shape[i]
+    return new_array(n, sizes, <cnp.dtype>cnp.PyArray_DESCR(like))
+
+
+cdef cnp.ndarray elements(Py_ssize_t count, cnp.ndarray like):
+    return new_array(1, &count, <cnp.dtype>cnp.PyArray_DESCR(like))
+
+
+cdef inline Py_ssize_t volume(const Py_ssize_t* sizes) noexcept nogil:
+    return sizes[0] * sizes[1] * sizes[2]
+
+
+cdef inline Py_ssize_t up(Py_ssize_t n, Py_ssize_t step) noexcept nogil:
+    return (n + step - 1) // step * step
+
+
+# ---- taps -----------------------------------------------------------------------------------------------------------
+
+cdef struct Taps:
+    Py_ssize_t count
+    Py_ssize_t* offset              # three for each: where it is, for the window at 0
+    Py_ssize_t* element             # which element of the kernel it is
+
+
+cdef tuple all_taps(const Geometry* v, Taps* taps):
+    """The kernel's elements as taps of windows of the input; returns what keeps their memory."""
+    offset, element = [], []
+    cdef Py_ssize_t a, b, c
+    for a in range(v.kernel[0]):
+        for b in range(v.kernel[1]):
+            for c in range(v.kernel[2]):
+                offset += [a * v.dilation[0] - v.padding[0], b * v.dilation[1] - v.padding[1], c * v.dilation[2] - v.padding[2]]
+                element.append((a * v.kernel[1] + b) * v.kernel[2] + c)
+    return point_to(taps, offset, element)
+
+
+cdef tuple point_to(Taps* taps, list offset, list element):
+    cdef cnp.ndarray offsets = np.array(offset, np.intp), elements_ = np.array(element, np.intp)
+    taps.count = len(element)
+    taps.offset = <Py_ssize_t*>cnp.PyArray_DATA(offsets)
+    taps.element = <Py_ssize_t*>cnp.PyArray_DATA(elements_)
+    return offsets, elements_
+
+
+cdef tuple taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps):
+    """Those that the outputs at start + q stride of the transposed convolution meet, as taps of windows of its input."""
+    offset, element = [], []
+    cdef Py_ssize_t at[3]
+    cdef Py_ssize_t place[3]
+    cdef int i
+    cdef bint meets
+    for at[0] in range(v.kernel[0]):
+        for at[1] in range(v.kernel[1]):
+            for at[2] in range(v.kernel[2]):
+                meets = True
+                for i in range(3):
+                    place[i] = start[i] + v.padding[i] - at[i] * v.dilation[i]
+                    meets = meets and place[i] % v.stride[i] == 0
+                    place[i] = place[i] // v.stride[i]
+                if meets:
+                    offset += [place[0], place[1], place[2]]
+                    element.append((at[0] * v.kernel[1] + at[1]) * v.kernel[2] + at[2])
+    return point_to(taps, offset, element)
+
+
+# ---- the product ----------------------------------------------------------------------------------------------------
+
+cdef struct Job:
+    # The product of a weight with the columns of all images and groups.
+    ConvolutionKernels* k
+    Windows windows
+    Py_ssize_t item
+    Py_ssize_t samples
+    Py_ssize_t groups
+    Py_ssize_t rows                 # outputs of a group
+    Py_ssize_t packed_size          # bytes of a group's weight
+    Py_ssize_t columns              # of one job
+    Py_ssize_t column_jobs
+    Py_ssize_t row_size             # rows of one job
+    Py_ssize_t row_jobs
+    Py_ssize_t scratch_size         # bytes
+    const char* x
+    const char* packed
+    const char* bias
+    char* y
+    char* scratch
+
+
+cdef inline void one_job(const Job* j, Py_ssize_t index, int thread) noexcept nogil:
+    cdef Py_ssize_t part = index % j.row_jobs, column = index // j.row_jobs % j.column_jobs, image = index // j.row_jobs // j.column_jobs
+    cdef Py_ssize_t group = image % j.groups, positions = volume(j.windows.grid)
+    cdef Py_ssize_t first = column * j.columns, row = part * j.row_size
+    j.k.product(&j.windows, j.x + image * j.windows.channels * volume(j.windows.size) * j.item, j.packed + group * j.packed_size,
+                NULL if j.bias == NULL else j.bias + group * j.rows * j.item, j.y + image * j.rows * volume(j.windows.out_size) * j.item,
+                row, min(j.row_size, j.rows - row), first, min(j.columns, positions - first), j.scratch + thread * j.scratch_size)
+
+
+cdef int run(Job* j, cnp.ndarray like) except -1:
+    """Divide the columns of all images among threads; rows too where there are few of those."""
+    cdef Py_ssize_t positions = volume(j.windows.grid), depth = j.windows.channels * j.windows.taps, images = j.samples * j.groups, jobs, index
+    cdef Py_ssize_t parts, blocks = max((depth + DEPTH - 1) // DEPTH, 1)
+    cdef int threads
+    if positions == 0 or images == 0 or j.rows == 0:
+        return 0
+    threads = threads_for(images * positions * j.rows * max(depth, 1) // FLOPS + images * positions * depth)
+    j.columns = MOST_COLUMNS // j.k.width * j.k.width
+    parts = (positions + j.columns - 1) // j.columns
+    while threads > 1 and images * parts < 4 * threads and positions > parts * 2 * j.k.width:
+        parts += 1
+    j.columns = up((positions + parts - 1) // parts, j.k.width)
+    j.column_jobs = (positions + j.columns - 1) // j.columns
+    j.row_jobs = 1
+    if images * j.column_jobs < 2 * threads and images * j.column_jobs % threads:
+        j.row_jobs = min((2 * threads + images * j.column_jobs - 1) // (images * j.column_jobs), (j.rows + j.k.rows - 1) // j.k.rows)
+    j.row_size = up((j.rows + j.row_jobs - 1) // j.row_jobs, j.k.rows)
+    j.row_jobs = (j.rows + j.row_size - 1) // j.row_size
+    jobs = images * j.column_jobs * j.row_jobs
+    j.scratch_size = up(j.windows.taps * ((j.windows.channels + blocks - 1) // blocks) * up(j.columns, j.k.width) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, like)
+    j.scratch = cnp.PyArray_BYTES(scratch)
+    if threads == 1:
+        with nogil:
+            for index in range(jobs):
+                one_job(j, index, 0)
+    else:
+        for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
+            one_job(j, index, threadid())
+    return 0
+
+
+cdef cnp.ndarray pack(Job* j, cnp.ndarray w, Py_ssize_t group, Py_ssize_t row, Py_ssize_t channel, const Taps* taps):
+    """The weight of every group in panels; `group`, `row` and `channel` are its strides."""
+    cdef Py_ssize_t panel_rows = up(j.rows, j.k.rows), per_group = panel_rows * j.windows.channels * taps.count, first, index, panels = panel_rows // j.k.rows
+    cdef cnp.ndarray packed = elements(j.groups * per_group, w)
+    cdef const char* source = cnp.PyArray_BYTES(w)
+    cdef char* to = cnp.PyArray_BYTES(packed)
+    cdef int threads = threads_for(j.groups * per_group)
+    j.packed_size = per_group * j.item
+    for index in prange(j.groups * panels, nogil=True, num_threads=threads, schedule="static"):
+        first = index % panels * j.k.rows
+        j.k.pack_weight(source + (index // panels * group + first * row) * j.item,
+                        to + (index // panels * per_group + first * j.windows.channels * taps.count) * j.item,
+                        min(j.k.rows, j.rows - first), j.windows.channels, taps.count, row, channel, taps.element)
+    j.packed = to
+    return packed
+
+
+cdef bint merges(Windows* s) noexcept nogil:
+    """Where every element is a window of its own, a plane is one long row."""
+    cdef int i
+    if s.taps != 1:
+        return False
+    for i in range(3):
+        if s.offset[i] or s.step[i] != 1 or s.out_step[i] != 1 or s.out_start[i] or s.size[i] != s.grid[i] or s.out_size[i] != s.grid[i]:
+            return False
+    s.size[2] = s.grid[2] = s.out_size[2] = volume(s.size)
+    for i in range(2):
+        s.size[i] = s.grid[i] = s.out_size[i] = 1
+    return True
+
+
+cdef cnp.ndarray forward(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray y):
+    cdef Job j
+    cdef Taps taps
+    cdef Py_ssize_t kernel = volume(v.kernel)
+    keep = all_taps(v, &taps)
+    j.k = kernels_of(name, x)
+    j.item = cnp.PyArray_ITEMSIZE(x)
+    j.samples, j.groups, j.rows = v.samples, v.groups, v.outputs
+    j.windows = Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    merges(&j.windows)
+    packed = pack(&j, w, v.outputs * v.channels * kernel, v.channels * kernel, kernel, &taps)
+    j.x, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(y)
+    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
+    run(&j, x)
+    return y
+
+
+cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray x):
+    """What x gets from y: a plain convolution of y for each position in a step."""
+    cdef Job j
+    cdef Taps taps
+    cdef Py_ssize_t kernel = volume(v.kernel)
+    cdef Py_ssize_t start[3]
+    cdef Py_ssize_t grid[3]
+    cdef int i
+    j.k = kernels_of(name, y)
+    j.item = cnp.PyArray_ITEMSIZE(y)
+    j.samples, j.groups, j.rows = v.samples, v.groups, v.channels
+    j.x, j.y = cnp.PyArray_BYTES(y), cnp.PyArray_BYTES(x)
+    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
+    for start[0] in range(min(v.stride[0], v.size[0])):
+        for start[1] in range(min(v.stride[1], v.size[1])):
+            for start[2] in range(min(v.stride[2], v.size[2])):
+                keep = taps_of_phase(v, start, &taps)
+                for i in range(3):
+                    grid[i] = (v.size[i] - start[i] + v.stride[i] - 1) // v.stride[i]
+                j.windows = Windows(channels=v.outputs, taps=taps.count, size=v.grid, grid=grid, step=[1, 1, 1], offset=taps.offset,
+                                    out_size=v.size, out_start=start, out_step=v.stride)
+                merges(&j.windows)
+                packed = pack(&j, w, v.outputs * v.channels * kernel, kernel, v.channels * kernel, &taps)
+                run(&j, y)
+    return x
+
+
+# ---- a plane for each channel ---------------------------------------------------------------------------------------
+
+cdef struct PlaneJob:
+    ConvolutionKernels* k
+    Windows windows
+    Py_ssize_t item
+    Py_ssize_t samples
+    Py_ssize_t outputs              # planes of the result
+    Py_ssize_t multiple             # of them for each plane of the input
+    Py_ssize_t scratch_size
+    const char* x
+    const char* w
+    const char* bias
+    char* y
+    char* scratch
+
+
+cdef inline void one_plane(const PlaneJob* j, Py_ssize_t index, int thread) noexcept nogil:
+    cdef Py_ssize_t output = index % j.outputs, image = index // j.outputs
+    j.k.depthwise(&j.windows, j.x + (image * (j.outputs // j.multiple) + output // j.multiple) * volume(j.windows.size) * j.item,
+                  j.w + output * j.windows.taps * j.item, NULL if j.bias == NULL else j.bias + output * j.item,
+                  j.y + index * volume(j.windows.grid) * j.item, j.scratch + thread * j.scratch_size)
+
+
+cdef inline void one_channel(const PlaneJob* j, Py_ssize_t output, int thread) noexcept nogil:
+    """A channel's taps, from all images."""
+    cdef Py_ssize_t image
+    for image in range(j.samples):
+        j.k.depthwise_weight(&j.windows, j.x + (image * (j.outputs // j.multiple) + output // j.multiple) * volume(j.windows.size) * j.item,
+                             j.w + (image * j.outputs + output) * volume(j.windows.grid) * j.item, j.y + output * j.windows.taps * j.item,
+                             j.scratch + thread * j.scratch_size)
+
+
+cdef int run_planes(PlaneJob* j, bint to_weight, cnp.ndarray like) except -1:
+    cdef Py_ssize_t positions = volume(j.windows.grid), index, jobs = j.outputs if to_weight else j.samples * j.outputs
+    cdef int threads = threads_for(j.samples * j.outputs * (positions * (j.windows.taps + 2) // 4))
+    cdef int i
+    cdef Py_ssize_t bordered = 1
+    cdef Py_ssize_t reach[3]
+    for i in range(3):      # no less than a plane with its border (see kernels/convolution.pxi)
+        reach[i] = (j.windows.grid[i] - 1) * j.windows.step[i] + 2 * span(&j.windows, i) + 1
+        bordered *= reach[i] if i < 2 else reach[i] + (table.single.width + 1) * j.windows.step[i]
+    j.scratch_size = up((bordered + j.windows.taps * 4) * j.item, 64) + 64
+    scratch = elements(threads * j.scratch_size // j.item, like)
+    j.scratch = cnp.PyArray_BYTES(scratch)
+    for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic", chunksize=4):
+        if to_weight:
+            one_channel(j, index, threadid())
+        else:
+            one_plane(j, index, threadid())
+    return 0
+
+
+cdef Py_ssize_t span(const Windows* s, int dim) noexcept nogil:
+    """The farthest that a tap is from its window's place."""
+    cdef Py_ssize_t t, most = 0
+    for t in range(s.taps):
+        most = max(most, s.offset[3 * t + dim], -s.offset[3 * t + dim])
+    return most
+
+
+cdef cnp.ndarray forward_planes(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray y):
+    cdef PlaneJob j
+    cdef Taps taps
+    keep = all_taps(v, &taps)
+    j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
+    j.samples, j.outputs, j.multiple = v.samples, v.groups * v.outputs, v.outputs
+    j.windows = Windows(channels=1, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.x, j.w, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(w), cnp.PyArray_BYTES(y)
+    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
+    if cnp.PyArray_SIZE(y):
+        run_planes(&j, False, x)
+    return y
+
+
+cdef cnp.ndarray backward_planes(str name, const Geometry* v, cnp.ndarray y, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray x):
+    """What x gets from y where windows are one step apart: the taps mirrored."""
+    cdef PlaneJob j
+    cdef Taps taps
+    cdef Py_ssize_t start[3]
+    start[0] = start[1] = start[2] = 0
+    keep = taps_of_phase(v, start, &taps)
+    j.k, j.item = kernels_of(name, y), cnp.PyArray_ITEMSIZE(y)
+    j.samples, j.outputs, j.multiple = v.samples, v.groups, 1
+    j.windows = Windows(channels=1, taps=taps.count, size=v.grid, grid=v.size, step=[1, 1, 1], offset=taps.offset,
+                        out_size=v.size, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.x, j.w, j.y = cnp.PyArray_BYTES(y), cnp.PyArray_BYTES(w), cnp.PyArray_BYTES(x)
+    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
+    if cnp.PyArray_SIZE(x):
+        run_planes(&j, False, y)
+    return x
+
+
+cdef cnp.ndarray weight_of_planes(str name, const Geometry* v, cnp.ndarray g, cnp.ndarray x, cnp.ndarray w):
+    cdef PlaneJob j
+    cdef Taps taps
+    keep = all_taps(v, &taps)
+    w.fill(0)
+    j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
+    j.samples, j.outputs, j.multiple = v.samples, v.groups * v.outputs, v.outputs
+    j.windows = Windows(channels=1, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.x, j.w, j.y, j.bias = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(g), cnp.PyArray_BYTES(w), NULL
+    if cnp.PyArray_SIZE(g):
+        run_planes(&j, True, x)
+    return w
+
+
+# ---- the weight's gradient ------------------------------------------------------------------------------------------
+
+cdef struct WeightJob:
+    # Jobs are groups times parts of the images times parts of the rows; each part of the images has sums of its own.
+    ConvolutionKernels* k
+    Windows windows
+    Py_ssize_t item
+    Py_ssize_t samples
+    Py_ssize_t groups
+    Py_ssize_t outputs
+    Py_ssize_t width                # of a row of sums
+    Py_ssize_t parts
+    Py_ssize_t row_size
+    Py_ssize_t row_jobs
+    Py_ssize_t scratch_size
+    const char* x
+    const char* g
+    char* sums
+    char* scratch
+
+
+cdef inline void one_weight_job(const WeightJob* j, Py_ssize_t index, int thread) noexcept nogil:
+    cdef Py_ssize_t rows = j.windows.channels * j.windows.taps, row = index % j.row_jobs * j.row_size, part = index // j.row_jobs % j.parts
+    cdef Py_ssize_t group = index // j.row_jobs // j.parts, image, at
+    for image in range(part * j.samples // j.parts, (part + 1) * j.samples // j.parts):
+        at = image * j.groups + group
+        j.k.weight_product(&j.windows, j.x + at * j.windows.channels * volume(j.windows.size) * j.item,
+                           j.g + at * j.outputs * volume(j.windows.grid) * j.item, j.sums + (part * j.groups + group) * rows * j.width * j.item,
+                           j.outputs, j.width, row, min(j.row_size, rows - row), j.scratch + thread * j.scratch_size)
+
+
+cdef cnp.ndarray weight_sums(str name, const Geometry* v, cnp.ndarray g, cnp.ndarray x):
+    """(parts, groups, taps, channels, width) of which the first `outputs` of the last dim count."""
+    cdef WeightJob j
+    cdef Taps taps
+    cdef Py_ssize_t rows, jobs, index, work
+    cdef int threads
+    keep = all_taps(v, &taps)
+    j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
+    j.samples, j.groups, j.outputs = v.samples, v.groups, v.outputs
+    j.windows = Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    merges(&j.windows)
+    rows = v.channels * taps.count
+    j.width = up(v.outputs, j.k.lanes)
+    work = v.samples * v.groups * volume(v.grid) * rows * v.outputs // FLOPS + v.samples * v.groups * volume(v.grid) * rows
+    threads = threads_for(work)
+    j.parts = max(1, min(v.samples, threads // v.groups))
+    while j.parts > 1 and (j.parts * rows * j.width * v.groups > PARTIAL or threads % j.parts):
+        j.parts -= 1
+    j.row_jobs = max(1, min(threads // (j.parts * v.groups), (rows + j.k.rows - 1) // j.k.rows))
+    j.row_size = up((rows + j.row_jobs - 1) // j.row_jobs, j.k.rows)
+    j.row_jobs = (rows + j.row_size - 1) // j.row_size
+    jobs = j.groups * j.parts * j.row_jobs
+    j.scratch_size = up((j.k.rows * COLUMNS + COLUMNS * up(v.outputs, j.k.width)) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, x)
+    sums = np.zeros((j.parts, v.groups, taps.count, v.channels, j.width), x.dtype)
+    j.x, j.g = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(g)
+    j.sums, j.scratch = cnp.PyArray_BYTES(sums), cnp.PyArray_BYTES(scratch)
+    if threads == 1:
+        with nogil:
+            for index in range(jobs):
+                one_weight_job(&j, index, 0)
+    else:
+        for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
+            one_weight_job(&j, index, threadid())
+    return sums
+
+
+# ---- the entries ----------------------------------------------------------------------------------------------------
+
+def convolve(cnp.ndarray x, cnp.ndarray weight, bias, grid, stride, padding, dilation, groups):
+    """The convolution of images at `grid` positions, with zeros around them."""
+    cdef Geometry v
+    if is_half(x):
+        return in_float32(convolve, (x, weight, bias), (grid, stride, padding, dilation, groups))
+    kernels_of("convolve", x)
+    shape = (np.shape(x)[0], np.shape(weight)[0], *grid)
+    read_geometry("convolve", &v, np.shape(x), np.shape(weight), shape, stride, padding, dilation, groups)
+    x, weight, bias = operand(x, x), operand(weight, x), None if bias is None else operand(bias, x)
+    y = room(shape, x)
+    if v.channels == 1:
+        return forward_planes("convolve", &v, x, weight, bias, y)
+    return forward("convolve", &v, x, weight, bias, y)
+
+
+def convolve_transposed(cnp.ndarray y, cnp.ndarray weight, bias, size, stride, padding, dilation, groups):
+    """What images of spatial sizes `size` get from the convolution's result."""
+    cdef Geometry v
+    if is_half(y):
+        return in_float32(convolve_transposed, (y, weight, bias), (size, stride, padding, dilation, groups))
+    kernels_of("convolve_transposed", y)
+    shape = (np.shape(y)[0], np.shape(weight)[1] * groups, *size)
+    read_geometry("convolve_transposed", &v, shape, np.shape(weight), np.shape(y), stride, padding, dilation, groups)
+    y, weight, bias = operand(y, y), operand(weight, y), None if bias is None else operand(bias, y)
+    x = room(shape, y)
+    if v.channels == v.outputs == 1 and v.stride[0] == v.stride[1] == v.stride[2] == 1:
+        return backward_planes("convolve_transposed", &v, y, weight, bias, x)
+    return backward("convolve_transposed", &v, y, weight, bias, x)
+
+
+def convolve_weight(cnp.ndarray g, cnp.ndarray x, kernel, stride, padding, dilation, groups):
+    """What a weight of spatial sizes `kernel` gets from the convolution's result and its input."""
+    cdef Geometry v
+    if is_half(x):
+        return in_float32(convolve_weight, (g, x), (kernel, stride, padding, dilation, groups))
+    kernels_of("convolve_weight", x)
+    shape = (np.shape(g)[1], np.shape(x)[1] // groups, *kernel)
+    read_geometry("convolve_weight", &v, np.shape(x), shape, np.shape(g), stride, padding, dilation, groups)
+    x, g = operand(x, x), operand(g, x)
+    if v.channels == v.outputs == 1 and volume(v.grid) > 1:
+        return weight_of_planes("convolve_weight", &v, g, x, room(shape, x))
+    sums = weight_sums("convolve_weight", &v, g, x)
+    sums = sums[0] if len(sums) == 1 else sums.sum(0)
+    sums = sums[..., :v.outputs].transpose(0, 3, 2, 1)        # (groups, outputs, channels, taps)
+    return np.ascontiguousarray(sums).reshape(shape)
