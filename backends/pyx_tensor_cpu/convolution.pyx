@@ -7,6 +7,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange, threadid
+from libc.string cimport memset
 
 import numpy as np
 
@@ -22,6 +23,9 @@ cnp.import_array()
 cdef enum:
     MOST_COLUMNS = 384              # of one job
     FLOPS = 16                      # multiplications in the time of an addition of a pointwise loop
+    SLACK = 64                      # elements beyond a row of a bordered plane, no less than those of kernels/convolution.pxi
+    MOST_MULTIPLE = 2               # outputs of a channel up to which planes are seen one by one
+    DIRECT = 512                    # columns up to which packing the weight doesn't pay
     PARTIAL = 1 << 21               # most elements of the partial sums of a weight's gradient
 
 cdef ConvolutionTable* table = NULL
@@ -183,48 +187,48 @@ cdef struct Job:
     Py_ssize_t samples
     Py_ssize_t groups
     Py_ssize_t rows                 # outputs of a group
-    Py_ssize_t packed_size          # bytes of a group's weight
+    Py_ssize_t w_row                # elements of a row of the weight, 0 where it is packed
+    Py_ssize_t w_group              # of a group's
     Py_ssize_t columns              # of one job
     Py_ssize_t column_jobs
     Py_ssize_t row_size             # rows of one job
     Py_ssize_t row_jobs
     Py_ssize_t scratch_size         # bytes
     const char* x
-    const char* packed
+    const char* w
     const char* bias
     char* y
     char* scratch
 
 
 cdef inline void one_job(const Job* j, Py_ssize_t index, int thread) noexcept nogil:
-    cdef Py_ssize_t part = index % j.row_jobs, column = index // j.row_jobs % j.column_jobs, image = index // j.row_jobs // j.column_jobs
-    cdef Py_ssize_t group = image % j.groups, positions = volume(j.windows.grid)
-    cdef Py_ssize_t first = column * j.columns, row = part * j.row_size
-    j.k.product(&j.windows, j.x + image * j.windows.channels * volume(j.windows.size) * j.item, j.packed + group * j.packed_size,
-                NULL if j.bias == NULL else j.bias + group * j.rows * j.item, j.y + image * j.rows * volume(j.windows.out_size) * j.item,
-                row, min(j.row_size, j.rows - row), first, min(j.columns, positions - first), j.scratch + thread * j.scratch_size)
+    cdef Py_ssize_t part = index % j.row_jobs, column = index // j.row_jobs % j.column_jobs, group = index // j.row_jobs // j.column_jobs
+    cdef Py_ssize_t total = j.samples * volume(j.windows.grid), first = column * j.columns, row = part * j.row_size
+    j.k.product(&j.windows, j.x + group * j.windows.channels * volume(j.windows.size) * j.item, j.w + group * j.w_group * j.item, j.w_row,
+                NULL if j.bias == NULL else j.bias + group * j.rows * j.item, j.y + group * j.rows * volume(j.windows.out_size) * j.item,
+                row, min(j.row_size, j.rows - row), first, min(j.columns, total - first), j.scratch + thread * j.scratch_size)
 
 
 cdef int run(Job* j, cnp.ndarray like) except -1:
     """Divide the columns of all images among threads; rows too where there are few of those."""
-    cdef Py_ssize_t positions = volume(j.windows.grid), depth = j.windows.channels * j.windows.taps, images = j.samples * j.groups, jobs, index
+    cdef Py_ssize_t total = j.samples * volume(j.windows.grid), depth = j.windows.channels * j.windows.taps, jobs, index
     cdef Py_ssize_t parts, blocks = max((depth + DEPTH - 1) // DEPTH, 1)
     cdef int threads
-    if positions == 0 or images == 0 or j.rows == 0:
+    if total == 0 or j.groups == 0 or j.rows == 0:
         return 0
-    threads = threads_for(images * positions * j.rows * max(depth, 1) // FLOPS + images * positions * depth)
+    threads = threads_for(j.groups * total * j.rows * max(depth, 1) // FLOPS + j.groups * total * depth)
     j.columns = MOST_COLUMNS // j.k.width * j.k.width
-    parts = (positions + j.columns - 1) // j.columns
-    while threads > 1 and images * parts < 4 * threads and positions > parts * 2 * j.k.width:
+    parts = (total + j.columns - 1) // j.columns
+    while threads > 1 and j.groups * parts < 4 * threads and total > parts * 2 * j.k.width:
         parts += 1
-    j.columns = up((positions + parts - 1) // parts, j.k.width)
-    j.column_jobs = (positions + j.columns - 1) // j.columns
+    j.columns = up((total + parts - 1) // parts, j.k.width)
+    j.column_jobs = (total + j.columns - 1) // j.columns
     j.row_jobs = 1
-    if images * j.column_jobs < 2 * threads and images * j.column_jobs % threads:
-        j.row_jobs = min((2 * threads + images * j.column_jobs - 1) // (images * j.column_jobs), (j.rows + j.k.rows - 1) // j.k.rows)
+    if j.groups * j.column_jobs < 2 * threads and j.groups * j.column_jobs % threads:
+        j.row_jobs = min((2 * threads + j.groups * j.column_jobs - 1) // (j.groups * j.column_jobs), (j.rows + j.k.rows - 1) // j.k.rows)
     j.row_size = up((j.rows + j.row_jobs - 1) // j.row_jobs, j.k.rows)
     j.row_jobs = (j.rows + j.row_size - 1) // j.row_size
-    jobs = images * j.column_jobs * j.row_jobs
+    jobs = j.groups * j.column_jobs * j.row_jobs
     j.scratch_size = up(j.windows.taps * ((j.windows.channels + blocks - 1) // blocks) * up(j.columns, j.k.width) * j.item, 4096) + 64
     scratch = elements(threads * j.scratch_size // j.item, like)
     j.scratch = cnp.PyArray_BYTES(scratch)
@@ -245,13 +249,13 @@ cdef cnp.ndarray pack(Job* j, cnp.ndarray w, Py_ssize_t group, Py_ssize_t row, P
     cdef const char* source = cnp.PyArray_BYTES(w)
     cdef char* to = cnp.PyArray_BYTES(packed)
     cdef int threads = threads_for(j.groups * per_group)
-    j.packed_size = per_group * j.item
+    j.w_row, j.w_group = 0, per_group
     for index in prange(j.groups * panels, nogil=True, num_threads=threads, schedule="static"):
         first = index % panels * j.k.rows
         j.k.pack_weight(source + (index // panels * group + first * row) * j.item,
                         to + (index // panels * per_group + first * j.windows.channels * taps.count) * j.item,
                         min(j.k.rows, j.rows - first), j.windows.channels, taps.count, row, channel, taps.element)
-    j.packed = to
+    j.w = to
     return packed
 
 
@@ -269,6 +273,13 @@ cdef bint merges(Windows* s) noexcept nogil:
     return True
 
 
+cdef Windows windows_of(const Geometry* v, const Taps* taps) noexcept:
+    """Of the convolution's input, all groups' channels being in an image."""
+    return Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                   image=v.groups * v.channels * volume(v.size), out_image=v.groups * v.outputs * volume(v.grid),
+                   out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+
+
 cdef cnp.ndarray forward(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray y):
     cdef Job j
     cdef Taps taps
@@ -277,10 +288,12 @@ cdef cnp.ndarray forward(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray
     j.k = kernels_of(name, x)
     j.item = cnp.PyArray_ITEMSIZE(x)
     j.samples, j.groups, j.rows = v.samples, v.groups, v.outputs
-    j.windows = Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
-                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.windows = windows_of(v, &taps)
     merges(&j.windows)
-    packed = pack(&j, w, v.outputs * v.channels * kernel, v.channels * kernel, kernel, &taps)
+    if v.outputs % j.k.rows == 0 and v.samples * volume(v.grid) <= DIRECT:
+        j.w, j.w_row, j.w_group = cnp.PyArray_BYTES(w), v.channels * kernel, v.outputs * v.channels * kernel
+    else:
+        packed = pack(&j, w, v.outputs * v.channels * kernel, v.channels * kernel, kernel, &taps)
     j.x, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(y)
     j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
     run(&j, x)
@@ -307,6 +320,7 @@ cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarra
                 for i in range(3):
                     grid[i] = (v.size[i] - start[i] + v.stride[i] - 1) // v.stride[i]
                 j.windows = Windows(channels=v.outputs, taps=taps.count, size=v.grid, grid=grid, step=[1, 1, 1], offset=taps.offset,
+                                    image=v.groups * v.outputs * volume(v.grid), out_image=v.groups * v.channels * volume(v.size),
                                     out_size=v.size, out_start=start, out_step=v.stride)
                 merges(&j.windows)
                 packed = pack(&j, w, v.outputs * v.channels * kernel, kernel, v.channels * kernel, &taps)
@@ -355,10 +369,11 @@ cdef int run_planes(PlaneJob* j, bint to_weight, cnp.ndarray like) except -1:
     cdef Py_ssize_t reach[3]
     for i in range(3):      # no less than a plane with its border (see kernels/convolution.pxi)
         reach[i] = (j.windows.grid[i] - 1) * j.windows.step[i] + 2 * span(&j.windows, i) + 1
-        bordered *= reach[i] if i < 2 else reach[i] + (table.single.width + 1) * j.windows.step[i]
+        bordered *= reach[i] if i < 2 else reach[i] + (SLACK + 1) * j.windows.step[i]
     j.scratch_size = up((bordered + j.windows.taps * 4) * j.item, 64) + 64
     scratch = elements(threads * j.scratch_size // j.item, like)
     j.scratch = cnp.PyArray_BYTES(scratch)
+    memset(j.scratch, 0, threads * j.scratch_size)
     for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic", chunksize=4):
         if to_weight:
             one_channel(j, index, threadid())
@@ -381,8 +396,7 @@ cdef cnp.ndarray forward_planes(str name, const Geometry* v, cnp.ndarray x, cnp.
     keep = all_taps(v, &taps)
     j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
     j.samples, j.outputs, j.multiple = v.samples, v.groups * v.outputs, v.outputs
-    j.windows = Windows(channels=1, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
-                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.windows = windows_of(v, &taps)
     j.x, j.w, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(w), cnp.PyArray_BYTES(y)
     j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
     if cnp.PyArray_SIZE(y):
@@ -399,7 +413,7 @@ cdef cnp.ndarray backward_planes(str name, const Geometry* v, cnp.ndarray y, cnp
     keep = taps_of_phase(v, start, &taps)
     j.k, j.item = kernels_of(name, y), cnp.PyArray_ITEMSIZE(y)
     j.samples, j.outputs, j.multiple = v.samples, v.groups, 1
-    j.windows = Windows(channels=1, taps=taps.count, size=v.grid, grid=v.size, step=[1, 1, 1], offset=taps.offset,
+    j.windows = Windows(channels=1, taps=taps.count, size=v.grid, grid=v.size, step=[1, 1, 1], offset=taps.offset, image=0, out_image=0,
                         out_size=v.size, out_start=[0, 0, 0], out_step=[1, 1, 1])
     j.x, j.w, j.y = cnp.PyArray_BYTES(y), cnp.PyArray_BYTES(w), cnp.PyArray_BYTES(x)
     j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
@@ -415,8 +429,7 @@ cdef cnp.ndarray weight_of_planes(str name, const Geometry* v, cnp.ndarray g, cn
     w.fill(0)
     j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
     j.samples, j.outputs, j.multiple = v.samples, v.groups * v.outputs, v.outputs
-    j.windows = Windows(channels=1, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
-                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.windows = windows_of(v, &taps)
     j.x, j.w, j.y, j.bias = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(g), cnp.PyArray_BYTES(w), NULL
     if cnp.PyArray_SIZE(g):
         run_planes(&j, True, x)
@@ -446,12 +459,11 @@ cdef struct WeightJob:
 
 cdef inline void one_weight_job(const WeightJob* j, Py_ssize_t index, int thread) noexcept nogil:
     cdef Py_ssize_t rows = j.windows.channels * j.windows.taps, row = index % j.row_jobs * j.row_size, part = index // j.row_jobs % j.parts
-    cdef Py_ssize_t group = index // j.row_jobs // j.parts, image, at
-    for image in range(part * j.samples // j.parts, (part + 1) * j.samples // j.parts):
-        at = image * j.groups + group
-        j.k.weight_product(&j.windows, j.x + at * j.windows.channels * volume(j.windows.size) * j.item,
-                           j.g + at * j.outputs * volume(j.windows.grid) * j.item, j.sums + (part * j.groups + group) * rows * j.width * j.item,
-                           j.outputs, j.width, row, min(j.row_size, rows - row), j.scratch + thread * j.scratch_size)
+    cdef Py_ssize_t group = index // j.row_jobs // j.parts, total = j.samples * volume(j.windows.grid)
+    cdef Py_ssize_t first = part * total // j.parts, last = (part + 1) * total // j.parts
+    j.k.weight_product(&j.windows, j.x + group * j.windows.channels * volume(j.windows.size) * j.item, j.g + group * j.outputs * volume(j.windows.grid) * j.item,
+                       j.sums + (part * j.groups + group) * rows * j.width * j.item, j.outputs, j.width, row, min(j.row_size, rows - row),
+                       first, last - first, j.scratch + thread * j.scratch_size)
 
 
 cdef cnp.ndarray weight_sums(str name, const Geometry* v, cnp.ndarray g, cnp.ndarray x):
@@ -463,8 +475,7 @@ cdef cnp.ndarray weight_sums(str name, const Geometry* v, cnp.ndarray g, cnp.nda
     keep = all_taps(v, &taps)
     j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
     j.samples, j.groups, j.outputs = v.samples, v.groups, v.outputs
-    j.windows = Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
-                        out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+    j.windows = windows_of(v, &taps)
     merges(&j.windows)
     rows = v.channels * taps.count
     j.width = up(v.outputs, j.k.lanes)
@@ -504,7 +515,7 @@ def convolve(cnp.ndarray x, cnp.ndarray weight, bias, grid, stride, padding, dil
     read_geometry("convolve", &v, np.shape(x), np.shape(weight), shape, stride, padding, dilation, groups)
     x, weight, bias = operand(x, x), operand(weight, x), None if bias is None else operand(bias, x)
     y = room(shape, x)
-    if v.channels == 1:
+    if v.channels == 1 and v.outputs <= MOST_MULTIPLE:
         return forward_planes("convolve", &v, x, weight, bias, y)
     return forward("convolve", &v, x, weight, bias, y)
 

@@ -1,12 +1,14 @@
 """What the convolution kernels of one CPU level offer the driver, for float32 and float64.
 
-An image is seen through windows: `columns` positions in a grid, each with `taps` places for every channel. As a matrix that has
-channels * taps rows (channel first) and a column for each window; it is made a panel at a time and never as a whole.
+Images are seen through windows: positions in a grid, each with `taps` places for every channel. As a matrix they have channels * taps
+rows (channel first) and a column for each window, image after image; it is made a panel at a time and never as a whole.
 """
 ctypedef struct Windows:
     Py_ssize_t channels
     Py_ssize_t taps
-    Py_ssize_t size[3]              # of the image
+    Py_ssize_t image                # elements from an image to the next; there may be more channels than these
+    Py_ssize_t out_image            # the same of the result
+    Py_ssize_t size[3]              # of an image
     Py_ssize_t grid[3]              # how many windows
     Py_ssize_t step[3]              # from a window to the next, in the image
     const Py_ssize_t* offset        # three for each tap: where it is, for the window at 0
@@ -17,13 +19,16 @@ ctypedef struct Windows:
 # Rows of a weight in panels of TILE_ROWS: element (m, c, t) is at w + m row + c channel + tap[t].
 ctypedef void (*PackWeight)(const char* w, char* packed, Py_ssize_t rows, Py_ssize_t channels, Py_ssize_t taps, Py_ssize_t row, Py_ssize_t channel,
                             const Py_ssize_t* tap) noexcept nogil
-# Rows [row, row + rows) of y = weight * columns + bias, for columns [first, first + count); row is a multiple of TILE_ROWS.
-ctypedef void (*Product)(const Windows* s, const char* x, const char* packed, const char* bias, char* y, Py_ssize_t row, Py_ssize_t rows,
+# Rows [row, row + rows) of y = weight * columns + bias, for columns [first, first + count); row is a multiple of TILE_ROWS. The weight
+# is packed where w_row is 0, else its rows are that far apart and as many as panels of TILE_ROWS need.
+ctypedef void (*Product)(const Windows* s, const char* x, const char* w, Py_ssize_t w_row, const char* bias, char* y, Py_ssize_t row, Py_ssize_t rows,
                          Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
-# out[k, m] += sum over columns of x's matrix[k] g[m], for rows k in [row, row + rows) with the tap first; out has `width` columns.
+# out[k, m] += sum over columns [first, first + count) of x's matrix[k] g[m], for rows k in [row, row + rows) with the tap first; out has
+# `width` columns, and g's images are out_image apart.
 ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, char* out, Py_ssize_t outputs, Py_ssize_t width, Py_ssize_t row,
-                               Py_ssize_t rows, char* scratch) noexcept nogil
-# A plane for each channel alone: y = its windows times its taps (+ bias), and the sums for the taps, added to `out`.
+                               Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
+# A plane for each channel alone: y = its windows times its taps (+ bias), and the sums for the taps, added to `out`. The scratch memory
+# is zero at first and then only for calls with the same windows.
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
 ctypedef void (*DepthwiseWeight)(const Windows* s, const char* x, const char* g, char* out, char* scratch) noexcept nogil
 

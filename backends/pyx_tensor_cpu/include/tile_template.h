@@ -52,4 +52,37 @@ static void TILE_NAME(product)(int vectors, ptrdiff_t depth, const TILE_REAL *a,
     TILE_CASE(1)
 #undef TILE_CASE
 }
+
+/* y[j] = start + sum over taps of w[t] line[places[t] + j]; reads up to four vectors beyond the last j. */
+static void TILE_NAME(row_sums)(ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line, TILE_REAL start, TILE_REAL *y,
+                                ptrdiff_t count) {
+    enum { WIDE = 4 * (TILE_BYTES / sizeof(TILE_REAL)) };
+    TILE_REAL sums[WIDE];
+    while (count > 0) {
+        const ptrdiff_t columns = count < WIDE ? count : WIDE;
+#if defined(__GNUC__)
+        typedef TILE_NAME(vector) vector;
+        vector c[4];
+        TILE_UNROLL for (int j = 0; j < 4; j++) c[j] = (vector){0} + start;
+        for (ptrdiff_t t = 0; t < taps; t++) {
+            const TILE_REAL *source = line + places[t], factor = w[t];
+            TILE_UNROLL for (int j = 0; j < 4; j++) c[j] += factor * *(const vector *)(source + j * LANES);
+        }
+        if (columns == WIDE) {
+            TILE_UNROLL for (int j = 0; j < 4; j++) *(vector *)(y + j * LANES) = c[j];
+        } else {
+            TILE_UNROLL for (int j = 0; j < 4; j++) *(vector *)(sums + j * LANES) = c[j];
+            memcpy(y, sums, columns * sizeof(TILE_REAL));
+        }
+#else
+        for (ptrdiff_t j = 0; j < WIDE; j++) sums[j] = start;
+        for (ptrdiff_t t = 0; t < taps; t++)
+            for (ptrdiff_t j = 0; j < WIDE; j++) sums[j] += w[t] * line[places[t] + j];
+        memcpy(y, sums, columns * sizeof(TILE_REAL));
+#endif
+        line += columns;
+        y += columns;
+        count -= columns;
+    }
+}
 #undef LANES

@@ -14,6 +14,8 @@ cdef extern from "tile.h" nogil:
                           const float* bias, bint accumulate)
     void tile_f64_product(int vectors, Py_ssize_t depth, const double* a, Py_ssize_t a_row, const double* b, double* out, Py_ssize_t out_row,
                           const double* bias, bint accumulate)
+    void tile_f32_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const float* w, const float* line, float start, float* y, Py_ssize_t count)
+    void tile_f64_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const double* w, const double* line, double start, double* y, Py_ssize_t count)
 
 ctypedef fused real:
     float
@@ -21,6 +23,7 @@ ctypedef fused real:
 
 cdef enum:
     LONGEST = TILE_BYTES // 4 * TILE_VECTORS        # columns of the widest panel
+    SLACK = TILE_BYTES                              # elements that may be read beyond a row of a bordered plane
 
 
 cdef inline Py_ssize_t lanes_of(real* unused) noexcept nogil:
@@ -41,26 +44,30 @@ cdef inline void product(int vectors, Py_ssize_t depth, const real* a, Py_ssize_
 cdef struct Run:
     Py_ssize_t column
     Py_ssize_t length
+    Py_ssize_t image            # where its image begins
     Py_ssize_t start[3]         # of the first window, in the image
     Py_ssize_t out              # its place in a plane of the result
 
 
 cdef int find_runs(const Windows* s, Py_ssize_t first, Py_ssize_t count, Run* runs) noexcept nogil:
     """The runs of columns [first, first + count); returns how many."""
-    cdef Py_ssize_t at = 0, w, h, d
+    cdef Py_ssize_t at = 0, w, h, d, image
     cdef int n = 0
     while at < count:
         w = (first + at) % s.grid[2]
         h = (first + at) // s.grid[2]
         d = h // s.grid[1]
         h = h % s.grid[1]
+        image = d // s.grid[0]
+        d = d % s.grid[0]
         runs[n].column = at
         runs[n].length = min(s.grid[2] - w, count - at)
+        runs[n].image = image * s.image
         runs[n].start[0] = d * s.step[0]
         runs[n].start[1] = h * s.step[1]
         runs[n].start[2] = w * s.step[2]
         runs[n].out = ((s.out_start[0] + d * s.out_step[0]) * s.out_size[1] + s.out_start[1] + h * s.out_step[1]) * s.out_size[2] \
-            + s.out_start[2] + w * s.out_step[2]
+            + s.out_start[2] + w * s.out_step[2] + image * s.out_image
         at += runs[n].length
         n += 1
     return n
@@ -116,7 +123,7 @@ cdef void pack_columns(const Windows* s, const real* x, const Run* runs, int n_r
             part = part_of(s, &runs[r], s.offset + 3 * t)
             for c in range(channels):
                 to = panel + (c * s.taps + t) * width + runs[r].column
-                copy_part(x + (channel + c) * plane, s.step[2], &part, runs[r].length, to)
+                copy_part(x + runs[r].image + (channel + c) * plane, s.step[2], &part, runs[r].length, to)
     for c in range(channels * s.taps):
         for j in range(length, width):
             panel[c * width + j] = 0
@@ -160,14 +167,16 @@ cdef inline void place_tile(const Windows* s, const real* tile, Py_ssize_t tile_
                     to[j * step] = source[j]
 
 
-cdef void convolve(const Windows* s, const real* x, const real* packed, const real* bias, real* y, Py_ssize_t row, Py_ssize_t rows,
+cdef void convolve(const Windows* s, const real* x, const real* w, Py_ssize_t w_row, const real* bias, real* y, Py_ssize_t row, Py_ssize_t rows,
                    Py_ssize_t first, Py_ssize_t count, real* scratch) noexcept nogil:
     cdef Py_ssize_t lanes = lanes_of(scratch), widest = lanes * TILE_VECTORS, depth = s.channels * s.taps
     cdef Py_ssize_t out_plane = s.out_size[0] * s.out_size[1] * s.out_size[2]
     cdef Py_ssize_t blocks = max((depth + DEPTH - 1) // DEPTH, 1), most = (s.channels + blocks - 1) // blocks, channel = 0, channels
     cdef Py_ssize_t panel, panels = (count + widest - 1) // widest, tile_at, m, width, columns, within
     cdef bint dense = s.out_step[2] == 1 and s.out_size[2] == s.grid[2] and s.out_size[1] == s.grid[1] and s.out_size[0] == s.grid[0]
+    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], at
     cdef bint more
+    cdef const real* factors
     cdef Run runs[LONGEST]
     cdef real tile[TILE_ROWS * LONGEST]
     cdef real shift[TILE_ROWS]
@@ -191,16 +200,19 @@ cdef void convolve(const Windows* s, const real* x, const real* packed, const re
                 memset(shift, 0, sizeof(shift))
                 memcpy(shift, bias + m, within * sizeof(real))
                 shifts = shift
+            factors = w + (m * w_row + channel * s.taps if w_row else m * depth + channel * s.taps * TILE_ROWS)
             for panel in range(panels):
                 columns = min(widest, count - panel * widest)
                 width = (columns + lanes - 1) // lanes * lanes
-                if dense and columns == width and within == TILE_ROWS:
-                    product(<int>(width // lanes), channels * s.taps, packed + (m * depth + channel * s.taps * TILE_ROWS), 0,
-                            <const real*>scratch + panel * widest * channels * s.taps, y + m * out_plane + first + panel * widest, out_plane, shifts, more)
+                at = first + panel * widest
+                if dense and columns == width and within == TILE_ROWS and at // positions == (at + columns - 1) // positions:
+                    to = y + at // positions * s.out_image + m * out_plane + at % positions
+                    product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, to, out_plane,
+                            shifts, more)
                     continue
-                product(<int>(width // lanes), channels * s.taps, packed + (m * depth + channel * s.taps * TILE_ROWS), 0,
-                        <const real*>scratch + panel * widest * channels * s.taps, tile, width, shifts, False)
-                n_runs = find_runs(s, first + panel * widest, columns, runs)
+                product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, tile, width, shifts,
+                        False)
+                n_runs = find_runs(s, at, columns, runs)
                 place_tile(s, <const real*>tile, width, runs, n_runs, within, y + m * out_plane, out_plane, more)
         channel += channels
         if channel >= s.channels:
@@ -209,65 +221,79 @@ cdef void convolve(const Windows* s, const real* x, const real* packed, const re
 
 # ---- the weight's gradient ------------------------------------------------------------------------------------------
 
-cdef void pack_gradient(const real* g, Py_ssize_t outputs, Py_ssize_t positions, Py_ssize_t first, Py_ssize_t count, real* panels) noexcept nogil:
+cdef void pack_gradient(const real* g, Py_ssize_t outputs, Py_ssize_t positions, Py_ssize_t image, Py_ssize_t first, Py_ssize_t count,
+                        real* panels) noexcept nogil:
     """Columns [first, first + count) of all outputs, transposed: a panel has a row for each position."""
-    cdef Py_ssize_t lanes = lanes_of(panels), widest = lanes * TILE_VECTORS, panel, m, j, q, width, columns
+    cdef Py_ssize_t lanes = lanes_of(panels), widest = lanes * TILE_VECTORS, panel, m, j, q, width, columns, at, length
     cdef const real* source
     for panel in range((outputs + widest - 1) // widest):
         m = panel * widest
         columns = min(widest, outputs - m)
         width = (columns + lanes - 1) // lanes * lanes
-        for j in range(columns):
-            source = g + (m + j) * positions + first
-            for q in range(count):
-                panels[q * width + j] = source[q]
+        at = 0
+        while at < count:
+            length = min(count - at, positions - (first + at) % positions)
+            for j in range(columns):
+                source = g + (first + at) // positions * image + (m + j) * positions + (first + at) % positions
+                for q in range(length):
+                    panels[(at + q) * width + j] = source[q]
+            at += length
         for j in range(columns, width):
             for q in range(count):
                 panels[q * width + j] = 0
         panels += width * count
 
 
+cdef void pack_line(const Windows* s, const real* x, const Run* runs, int n_runs, Py_ssize_t k, real* line) noexcept nogil:
+    """A row of the columns' matrix, the tap being the first part of its number."""
+    cdef Py_ssize_t t = k // s.channels, c = k % s.channels, plane = s.size[0] * s.size[1] * s.size[2]
+    cdef Part part
+    cdef int r
+    for r in range(n_runs):
+        part = part_of(s, &runs[r], s.offset + 3 * t)
+        copy_part(x + runs[r].image + c * plane, s.step[2], &part, runs[r].length, line + runs[r].column)
+
+
 cdef void convolve_weight(const Windows* s, const real* x, const real* g, real* out, Py_ssize_t outputs, Py_ssize_t out_row, Py_ssize_t row,
-                          Py_ssize_t rows, real* scratch) noexcept nogil:
+                          Py_ssize_t rows, Py_ssize_t begin, Py_ssize_t total, real* scratch) noexcept nogil:
     cdef Py_ssize_t lanes = lanes_of(scratch), widest = lanes * TILE_VECTORS, plane = s.size[0] * s.size[1] * s.size[2]
-    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], block, first, count, k, i, m, t, c, width, within, across, down
-    cdef bint direct = s.taps == 1 and plane == positions and s.offset[0] == 0 and s.offset[1] == 0 and s.offset[2] == 0
+    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], block, first, count, k, i, j, m, width, within, across, down, a_row
+    cdef bint whole = s.taps == 1 and plane == positions and s.offset[0] == 0 and s.offset[1] == 0 and s.offset[2] == 0, direct
     cdef real* lines = scratch                                   # TILE_ROWS rows of the columns' matrix
     cdef real* panels = scratch + TILE_ROWS * COLUMNS
     cdef real tile[TILE_ROWS * LONGEST]
     cdef const real* a
     cdef const real* panel
-    cdef Part part
     cdef Run runs[COLUMNS]
-    cdef int r, n_runs
-    for block in range((positions + COLUMNS - 1) // COLUMNS):
-        first = block * COLUMNS
-        count = min(COLUMNS, positions - first)
+    cdef int n_runs
+    for block in range((total + COLUMNS - 1) // COLUMNS):
+        first = begin + block * COLUMNS
+        count = min(COLUMNS, total - block * COLUMNS)
         n_runs = find_runs(s, first, count, runs)
-        pack_gradient(g, outputs, positions, first, count, panels)
+        pack_gradient(g, outputs, positions, s.out_image, first, count, panels)
+        direct = whole and first // positions == (first + count - 1) // positions
         for down in range((rows + TILE_ROWS - 1) // TILE_ROWS):
             k = row + down * TILE_ROWS
             within = min(row + rows - k, TILE_ROWS)
             if direct and within == TILE_ROWS:
-                a = x + k * plane + first
+                a = x + first // positions * s.image + k * plane + first % positions
+                a_row = plane
             else:
                 for i in range(within):
-                    t, c = (k + i) // s.channels, (k + i) % s.channels
-                    for r in range(n_runs):
-                        part = part_of(s, &runs[r], s.offset + 3 * t)
-                        copy_part(x + c * plane, s.step[2], &part, runs[r].length, lines + i * count + runs[r].column)
+                    pack_line(s, x, runs, n_runs, k + i, lines + i * count)
                 a = lines
+                a_row = count
             panel = panels
             for across in range((outputs + widest - 1) // widest):
                 m = across * widest
                 width = (min(widest, outputs - m) + lanes - 1) // lanes * lanes
                 if within == TILE_ROWS:
-                    product(<int>(width // lanes), count, a, plane if a != lines else count, panel, out + k * out_row + m, out_row, <const real*>NULL, True)
+                    product(<int>(width // lanes), count, a, a_row, panel, out + k * out_row + m, out_row, <const real*>NULL, True)
                 else:
-                    product(<int>(width // lanes), count, a, count, panel, tile, width, <const real*>NULL, False)
+                    product(<int>(width // lanes), count, a, a_row, panel, tile, width, <const real*>NULL, False)
                     for i in range(within):
-                        for t in range(width):
-                            out[(k + i) * out_row + m + t] += tile[i * width + t]
+                        for j in range(width):
+                            out[(k + i) * out_row + m + j] += tile[i * width + j]
                 panel += width * count
 
 
@@ -295,7 +321,7 @@ cdef Bordered border_of(const Windows* s) noexcept nogil:
             high[d] = max(high[d], (s.grid[d] - 1) * s.step[d] + s.offset[3 * t + d] + 1)
     b.rows[0] = high[0] + b.low[0]
     b.rows[1] = high[1] + b.low[1]
-    b.part = (high[2] + b.low[2] + s.step[2] - 1) // s.step[2] + LONGEST
+    b.part = (high[2] + b.low[2] + s.step[2] - 1) // s.step[2] + SLACK
     b.row = b.part * s.step[2]
     return b
 
@@ -304,12 +330,11 @@ cdef void fill_bordered(const Windows* s, const Bordered* b, const real* x, real
     cdef Py_ssize_t d, h, w, j, residue, first, step = s.step[2], last
     cdef const real* source
     cdef real* line
-    memset(to, 0, b.rows[0] * b.rows[1] * b.row * sizeof(real))
     for d in range(min(s.size[0], b.rows[0] - b.low[0])):
         for h in range(min(s.size[1], b.rows[1] - b.low[1])):
             source = x + (d * s.size[1] + h) * s.size[2]
             line = to + ((d + b.low[0]) * b.rows[1] + h + b.low[1]) * b.row
-            last = min(s.size[2], (b.part - LONGEST) * step - b.low[2])
+            last = min(s.size[2], (b.part - SLACK) * step - b.low[2])
             if step == 1:
                 memcpy(line + b.low[2], source, last * sizeof(real))
                 continue
@@ -328,23 +353,11 @@ cdef inline Py_ssize_t place_of(const Windows* s, const Bordered* b, const Py_ss
     return ((offset[0] + b.low[0]) * b.rows[1] + offset[1] + b.low[1]) * b.row + w % s.step[2] * b.part + w // s.step[2]
 
 
-cdef inline void depthwise_row(const real* line, const real* w, const Py_ssize_t* places, Py_ssize_t taps, real start, real* y, Py_ssize_t count) noexcept nogil:
-    """Sums over taps in blocks of LONGEST columns; reads, but does not write, beyond the last."""
-    cdef real sums[LONGEST]
-    cdef const real* source
-    cdef real factor
-    cdef Py_ssize_t j, t, at, block
-    for block in range((count + LONGEST - 1) // LONGEST):
-        at = block * LONGEST
-        for j in range(LONGEST):
-            sums[j] = start
-        for t in range(taps):
-            source = line + places[t] + at
-            factor = w[t]
-            for j in range(LONGEST):
-                sums[j] += factor * source[j]
-        for j in range(min(LONGEST, count - at)):
-            y[at + j] = sums[j]
+cdef inline void row_sums(const real* line, const real* w, const Py_ssize_t* places, Py_ssize_t taps, real start, real* y, Py_ssize_t count) noexcept nogil:
+    if real is float:
+        tile_f32_row_sums(taps, places, w, line, start, y, count)
+    else:
+        tile_f64_row_sums(taps, places, w, line, start, y, count)
 
 
 cdef void depthwise(const Windows* s, const real* x, const real* w, const real* bias, real* y, real* scratch) noexcept nogil:
@@ -357,7 +370,7 @@ cdef void depthwise(const Windows* s, const real* x, const real* w, const real* 
         places[t] = place_of(s, &b, s.offset + 3 * t)
     for d in range(s.grid[0]):
         for h in range(s.grid[1]):
-            depthwise_row(<const real*>plane + (d * s.step[0] * b.rows[1] + h * s.step[1]) * b.row, w, places, s.taps, <real>0 if bias == NULL else bias[0],
+            row_sums(<const real*>plane + (d * s.step[0] * b.rows[1] + h * s.step[1]) * b.row, w, places, s.taps, <real>0 if bias == NULL else bias[0],
                           y + (d * s.grid[1] + h) * s.grid[2], s.grid[2])
 
 
