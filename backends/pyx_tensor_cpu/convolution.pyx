@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from pyx_tensor_cpu.convolution_table cimport COLUMNS, DEPTH, ConvolutionKernels, ConvolutionTable, Windows
+from pyx_tensor_cpu.convolution_table cimport COLUMNS, DEPTH, WINOGRAD_ROWS, ConvolutionKernels, ConvolutionTable, Windows
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -20,12 +20,19 @@ from pyx_tensor_cpu.level import use_kernels
 
 cnp.import_array()
 
+ctypedef fused real:
+    float
+    double
+
 cdef enum:
+    BLOCK = 16                      # rows of a weight that are collected at once
     MOST_COLUMNS = 384              # of one job
     FLOPS = 16                      # multiplications in the time of an addition of a pointwise loop
     SLACK = 64                      # elements beyond a row of a bordered plane, no less than those of kernels/convolution.pxi
     MOST_MULTIPLE = 2               # outputs of a channel up to which planes are seen one by one
     DIRECT = 512                    # columns up to which packing the weight doesn't pay
+    LEAST_CHANNELS = 16             # where Winograd's transforms pay
+    MOST_BYTES = 1 << 26            # of a transformed weight
     PARTIAL = 1 << 21               # most elements of the partial sums of a weight's gradient
 
 cdef ConvolutionTable* table = NULL
@@ -163,9 +170,9 @@ cdef tuple taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps)
     cdef Py_ssize_t place[3]
     cdef int i
     cdef bint meets
-    for at[0] in range(v.kernel[0]):
-        for at[1] in range(v.kernel[1]):
-            for at[2] in range(v.kernel[2]):
+    for at[0] in range(v.kernel[0] - 1, -1, -1):        # so that offsets rise
+        for at[1] in range(v.kernel[1] - 1, -1, -1):
+            for at[2] in range(v.kernel[2] - 1, -1, -1):
                 meets = True
                 for i in range(3):
                     place[i] = start[i] + v.padding[i] - at[i] * v.dilation[i]
@@ -273,6 +280,75 @@ cdef bint merges(Windows* s) noexcept nogil:
     return True
 
 
+# ---- 3x3 ------------------------------------------------------------------------------------------------------------
+
+cdef struct WinogradJob:
+    ConvolutionKernels* k
+    Windows windows
+    Py_ssize_t item
+    Py_ssize_t rows
+    Py_ssize_t place                # elements of a place of the transformed weight
+    Py_ssize_t tiles
+    Py_ssize_t size                 # tiles of one job
+    Py_ssize_t scratch_size         # bytes
+    const char* x
+    const char* w
+    const char* bias
+    char* y
+    char* scratch
+
+
+cdef bint suits_winograd(const Job* j, const Taps* taps) noexcept:
+    """Whether Winograd's way takes this product and is faster, the transform of the weight included."""
+    cdef const Windows* s = &j.windows
+    cdef Py_ssize_t tiles = j.samples * ((s.grid[1] + 3) // 4) * ((s.grid[2] + 3) // 4), positions = j.samples * volume(s.grid), t
+    if (not j.k.has_winograd or j.groups != 1 or taps.count != 9 or s.size[0] != 1 or s.grid[0] != 1 or s.step[1] != 1 or s.step[2] != 1
+            or s.out_step[1] != 1 or s.out_step[2] != 1 or s.offset[0] != 0):
+        return False
+    for t in range(9):
+        if s.offset[3 * t] or s.offset[3 * t + 1] != s.offset[1] + t // 3 or s.offset[3 * t + 2] != s.offset[2] + t % 3:
+            return False
+    if s.offset[2] > 0:
+        return False
+    return (s.channels >= LEAST_CHANNELS and j.rows >= LEAST_CHANNELS and positions >= 256 and 10 * positions > 64 * tiles
+            and 36 * up(j.rows, j.k.rows) * s.channels * j.item <= MOST_BYTES)
+
+
+cdef inline void one_winograd_job(const WinogradJob* j, Py_ssize_t index, int thread) noexcept nogil:
+    j.k.winograd(&j.windows, j.x, j.w, j.place, j.bias, j.y, j.rows, index * j.size, min(j.size, j.tiles - index * j.size), j.scratch + thread * j.scratch_size)
+
+
+cdef int run_winograd(const Job* from_, cnp.ndarray w, Py_ssize_t row, Py_ssize_t channel, const Taps* taps) except -1:
+    cdef WinogradJob j
+    cdef Py_ssize_t across = (from_.windows.grid[2] + 3) // 4, down = (from_.windows.grid[1] + 3) // 4, panels = (from_.rows + from_.k.rows - 1) // from_.k.rows
+    cdef Py_ssize_t jobs, index, pitch, channels = from_.windows.channels
+    cdef int threads = threads_for(from_.samples * across * down * 36 * from_.rows * channels // FLOPS)
+    cdef const char* source = cnp.PyArray_BYTES(w)
+    cdef char* to
+    j.k, j.windows, j.item, j.rows = from_.k, from_.windows, from_.item, from_.rows
+    j.x, j.bias, j.y = from_.x, from_.bias, from_.y
+    j.place = panels * j.k.rows * channels
+    j.tiles = from_.samples * across * down
+    jobs = (j.tiles + j.k.width - 1) // j.k.width
+    jobs = max(min(up(jobs, threads), j.tiles), 1)
+    j.size = (j.tiles + jobs - 1) // jobs
+    jobs = (j.tiles + j.size - 1) // j.size
+    pitch = up(j.size, j.k.lanes) + j.k.lanes
+    j.scratch_size = up((36 * (channels + WINOGRAD_ROWS) * pitch + 24 * (across + 2 + j.k.lanes) + j.k.lanes) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, w)
+    transformed = elements(36 * j.place, w)
+    j.scratch, to = cnp.PyArray_BYTES(scratch), cnp.PyArray_BYTES(transformed)
+    j.w = to
+    for index in prange(panels, nogil=True, num_threads=threads, schedule="static"):
+        j.k.winograd_weights(source + index * j.k.rows * row * j.item, to + index * j.k.rows * channels * j.item, min(j.k.rows, j.rows - index * j.k.rows),
+                             channels, row, channel, taps.element, j.place)
+    for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
+        one_winograd_job(&j, index, threadid())
+    return 0
+
+
+# ---- whole convolutions ---------------------------------------------------------------------------------------------
+
 cdef Windows windows_of(const Geometry* v, const Taps* taps) noexcept:
     """Of the convolution's input, all groups' channels being in an image."""
     return Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
@@ -289,13 +365,16 @@ cdef cnp.ndarray forward(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray
     j.item = cnp.PyArray_ITEMSIZE(x)
     j.samples, j.groups, j.rows = v.samples, v.groups, v.outputs
     j.windows = windows_of(v, &taps)
+    j.x, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(y)
+    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
+    if suits_winograd(&j, &taps):
+        run_winograd(&j, w, v.channels * kernel, kernel, &taps)
+        return y
     merges(&j.windows)
     if v.outputs % j.k.rows == 0 and v.samples * volume(v.grid) <= DIRECT:
         j.w, j.w_row, j.w_group = cnp.PyArray_BYTES(w), v.channels * kernel, v.outputs * v.channels * kernel
     else:
         packed = pack(&j, w, v.outputs * v.channels * kernel, v.channels * kernel, kernel, &taps)
-    j.x, j.y = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(y)
-    j.bias = NULL if bias is None else cnp.PyArray_BYTES(bias)
     run(&j, x)
     return y
 
@@ -322,6 +401,9 @@ cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarra
                 j.windows = Windows(channels=v.outputs, taps=taps.count, size=v.grid, grid=grid, step=[1, 1, 1], offset=taps.offset,
                                     image=v.groups * v.outputs * volume(v.grid), out_image=v.groups * v.channels * volume(v.size),
                                     out_size=v.size, out_start=start, out_step=v.stride)
+                if suits_winograd(&j, &taps):
+                    run_winograd(&j, w, kernel, v.channels * kernel, &taps)
+                    continue
                 merges(&j.windows)
                 packed = pack(&j, w, v.outputs * v.channels * kernel, kernel, v.channels * kernel, &taps)
                 run(&j, y)
@@ -411,6 +493,7 @@ cdef cnp.ndarray backward_planes(str name, const Geometry* v, cnp.ndarray y, cnp
     cdef Py_ssize_t start[3]
     start[0] = start[1] = start[2] = 0
     keep = taps_of_phase(v, start, &taps)
+    w = np.ascontiguousarray(np.reshape(w, (v.groups, taps.count))[:, ::-1])        # their order is the mirrored one
     j.k, j.item = kernels_of(name, y), cnp.PyArray_ITEMSIZE(y)
     j.samples, j.outputs, j.multiple = v.samples, v.groups, 1
     j.windows = Windows(channels=1, taps=taps.count, size=v.grid, grid=v.size, step=[1, 1, 1], offset=taps.offset, image=0, out_image=0,
@@ -466,8 +549,7 @@ cdef inline void one_weight_job(const WeightJob* j, Py_ssize_t index, int thread
                        first, last - first, j.scratch + thread * j.scratch_size)
 
 
-cdef cnp.ndarray weight_sums(str name, const Geometry* v, cnp.ndarray g, cnp.ndarray x):
-    """(parts, groups, taps, channels, width) of which the first `outputs` of the last dim count."""
+cdef cnp.ndarray weight_gradient(str name, const Geometry* v, cnp.ndarray g, cnp.ndarray x, cnp.ndarray w):
     cdef WeightJob j
     cdef Taps taps
     cdef Py_ssize_t rows, jobs, index, work
@@ -500,7 +582,36 @@ cdef cnp.ndarray weight_sums(str name, const Geometry* v, cnp.ndarray g, cnp.nda
     else:
         for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
             one_weight_job(&j, index, threadid())
-    return sums
+    collect_all(&j, w)
+    return w
+
+
+cdef void collect(const real* sums, real* w, Py_ssize_t parts, Py_ssize_t part, const WeightJob* j, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+    """Rows [first, first + count) of a group's weight from the sums of all parts, which have the outputs last and the taps first."""
+    cdef Py_ssize_t channels = j.windows.channels, taps = j.windows.taps, c, t, m, p
+    cdef const real* source
+    for c in range(channels):
+        for t in range(taps):
+            for m in range(first, first + count):
+                source = sums + (t * channels + c) * j.width + m
+                w[(m * channels + c) * taps + t] = source[0]
+                for p in range(1, parts):
+                    w[(m * channels + c) * taps + t] += source[p * part]
+
+
+cdef int collect_all(const WeightJob* j, cnp.ndarray w) except -1:
+    cdef Py_ssize_t size = j.windows.channels * j.windows.taps, blocks = (j.outputs + BLOCK - 1) // BLOCK, index, group, first, count
+    cdef int threads = threads_for(j.groups * size * j.outputs * j.parts)
+    cdef char* to = cnp.PyArray_BYTES(w)
+    for index in prange(j.groups * blocks, nogil=True, num_threads=threads, schedule="static"):
+        group = index // blocks
+        first = index % blocks * BLOCK
+        count = min(<Py_ssize_t>BLOCK, j.outputs - first)
+        if j.item == 4:
+            collect(<const float*>j.sums + group * size * j.width, <float*>to + group * j.outputs * size, j.parts, j.groups * size * j.width, j, first, count)
+        else:
+            collect(<const double*>j.sums + group * size * j.width, <double*>to + group * j.outputs * size, j.parts, j.groups * size * j.width, j, first, count)
+    return 0
 
 
 # ---- the entries ----------------------------------------------------------------------------------------------------
@@ -546,7 +657,4 @@ def convolve_weight(cnp.ndarray g, cnp.ndarray x, kernel, stride, padding, dilat
     x, g = operand(x, x), operand(g, x)
     if v.channels == v.outputs == 1 and volume(v.grid) > 1:
         return weight_of_planes("convolve_weight", &v, g, x, room(shape, x))
-    sums = weight_sums("convolve_weight", &v, g, x)
-    sums = sums[0] if len(sums) == 1 else sums.sum(0)
-    sums = sums[..., :v.outputs].transpose(0, 3, 2, 1)        # (groups, outputs, channels, taps)
-    return np.ascontiguousarray(sums).reshape(shape)
+    return weight_gradient("convolve_weight", &v, g, x, room(shape, x))

@@ -32,12 +32,22 @@ ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, c
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
 ctypedef void (*DepthwiseWeight)(const Windows* s, const char* x, const char* g, char* out, char* scratch) noexcept nogil
 
+# By Winograd's minimal filtering, for windows of 3x3 neighbours that touch: a panel of the transformed weight, of which 36 places are `step`
+# apart, and tiles [first, first + count) of 4x4 outputs, row by row, image by image.
+ctypedef void (*WinogradWeights)(const char* w, char* to, Py_ssize_t rows, Py_ssize_t channels, Py_ssize_t row, Py_ssize_t channel,
+                                 const Py_ssize_t* tap, Py_ssize_t step) noexcept nogil
+ctypedef void (*Winograd)(const Windows* s, const char* x, const char* w, Py_ssize_t w_place, const char* bias, char* y, Py_ssize_t rows,
+                          Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
+
 ctypedef struct ConvolutionKernels:
     PackWeight pack_weight
     Product product
     WeightProduct weight_product
     Depthwise depthwise
     DepthwiseWeight depthwise_weight
+    WinogradWeights winograd_weights
+    Winograd winograd
+    bint has_winograd               # the compiler knows vectors
     Py_ssize_t rows                 # of a tile
     Py_ssize_t width                # columns of a panel
     Py_ssize_t lanes                # elements of a vector
@@ -48,4 +58,5 @@ ctypedef struct ConvolutionTable:
 
 cdef enum:
     DEPTH = 512                     # about how many rows of the columns' matrix are made at once
-    COLUMNS = 256                   # columns of one job of a weight's gradient
+    COLUMNS = 256                   # columns of the columns' matrix that a weight's gradient takes at once
+    WINOGRAD_ROWS = 32              # rows whose products are kept before they are transformed

@@ -3,16 +3,16 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.string cimport memcpy, memset
 
 from pyx_tensor_cpu.convolution_table cimport (COLUMNS, DEPTH, ConvolutionKernels, ConvolutionTable, Depthwise, DepthwiseWeight, PackWeight, Product,
-                                              WeightProduct, Windows)
+                                              WeightProduct, Winograd, WINOGRAD_ROWS, WinogradWeights, Windows)
 
 cdef extern from "tile.h" nogil:
     enum:
         TILE_ROWS
         TILE_BYTES
         TILE_VECTORS
-    void tile_f32_product(int vectors, Py_ssize_t depth, const float* a, Py_ssize_t a_row, const float* b, float* out, Py_ssize_t out_row,
+    void tile_f32_product(int vectors, Py_ssize_t depth, const float* a, Py_ssize_t a_row, const float* b, Py_ssize_t b_row, float* out, Py_ssize_t out_row,
                           const float* bias, bint accumulate)
-    void tile_f64_product(int vectors, Py_ssize_t depth, const double* a, Py_ssize_t a_row, const double* b, double* out, Py_ssize_t out_row,
+    void tile_f64_product(int vectors, Py_ssize_t depth, const double* a, Py_ssize_t a_row, const double* b, Py_ssize_t b_row, double* out, Py_ssize_t out_row,
                           const double* bias, bint accumulate)
     void tile_f32_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const float* w, const float* line, float start, float* y, Py_ssize_t count)
     void tile_f64_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const double* w, const double* line, double start, double* y, Py_ssize_t count)
@@ -30,12 +30,12 @@ cdef inline Py_ssize_t lanes_of(real* unused) noexcept nogil:
     return <Py_ssize_t>(TILE_BYTES // sizeof(real))
 
 
-cdef inline void product(int vectors, Py_ssize_t depth, const real* a, Py_ssize_t a_row, const real* b, real* out, Py_ssize_t out_row, const real* bias,
-                         bint accumulate) noexcept nogil:
+cdef inline void product(int vectors, Py_ssize_t depth, const real* a, Py_ssize_t a_row, const real* b, Py_ssize_t b_row, real* out, Py_ssize_t out_row,
+                         const real* bias, bint accumulate) noexcept nogil:
     if real is float:
-        tile_f32_product(vectors, depth, a, a_row, b, out, out_row, bias, accumulate)
+        tile_f32_product(vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
     else:
-        tile_f64_product(vectors, depth, a, a_row, b, out, out_row, bias, accumulate)
+        tile_f64_product(vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
 
 
 # ---- windows --------------------------------------------------------------------------------------------------------
@@ -207,11 +207,11 @@ cdef void convolve(const Windows* s, const real* x, const real* w, Py_ssize_t w_
                 at = first + panel * widest
                 if dense and columns == width and within == TILE_ROWS and at // positions == (at + columns - 1) // positions:
                     to = y + at // positions * s.out_image + m * out_plane + at % positions
-                    product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, to, out_plane,
-                            shifts, more)
+                    product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, width, to,
+                            out_plane, shifts, more)
                     continue
-                product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, tile, width, shifts,
-                        False)
+                product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, width, tile, width,
+                        shifts, False)
                 n_runs = find_runs(s, at, columns, runs)
                 place_tile(s, <const real*>tile, width, runs, n_runs, within, y + m * out_plane, out_plane, more)
         channel += channels
@@ -288,9 +288,9 @@ cdef void convolve_weight(const Windows* s, const real* x, const real* g, real* 
                 m = across * widest
                 width = (min(widest, outputs - m) + lanes - 1) // lanes * lanes
                 if within == TILE_ROWS:
-                    product(<int>(width // lanes), count, a, a_row, panel, out + k * out_row + m, out_row, <const real*>NULL, True)
+                    product(<int>(width // lanes), count, a, a_row, panel, width, out + k * out_row + m, out_row, <const real*>NULL, True)
                 else:
-                    product(<int>(width // lanes), count, a, a_row, panel, tile, width, <const real*>NULL, False)
+                    product(<int>(width // lanes), count, a, a_row, panel, width, tile, width, <const real*>NULL, False)
                     for i in range(within):
                         for j in range(width):
                             out[(k + i) * out_row + m + j] += tile[i * width + j]
@@ -402,6 +402,9 @@ cdef void depthwise_weight(const Windows* s, const real* x, const real* g, real*
         out[t] += total
 
 
+include "winograd.pxi"
+
+
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 cdef void fill(ConvolutionKernels* k, real* unused) noexcept:
@@ -410,6 +413,9 @@ cdef void fill(ConvolutionKernels* k, real* unused) noexcept:
     k.weight_product = <WeightProduct>convolve_weight[real]
     k.depthwise = <Depthwise>depthwise[real]
     k.depthwise_weight = <DepthwiseWeight>depthwise_weight[real]
+    k.winograd_weights = <WinogradWeights>winograd_weights[real]
+    k.winograd = <Winograd>winograd[real]
+    k.has_winograd = HAS_WINOGRAD
     k.rows = TILE_ROWS
     k.lanes = lanes_of(unused)
     k.width = k.lanes * TILE_VECTORS
