@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from pyx_tensor_cpu.convolution_table cimport COLUMNS, DEPTH, WINOGRAD_ROWS, ConvolutionKernels, ConvolutionTable, Windows
+from pyx_tensor_cpu.convolution_table cimport COLUMNS, DEPTH, WINOGRAD_CHANNELS, WINOGRAD_ROWS, ConvolutionKernels, ConvolutionTable, Windows
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -32,7 +32,10 @@ cdef enum:
     MOST_MULTIPLE = 2               # outputs of a channel up to which planes are seen one by one
     DIRECT = 512                    # columns up to which packing the weight doesn't pay
     LEAST_CHANNELS = 16             # where Winograd's transforms pay
-    MOST_BYTES = 1 << 26            # of a transformed weight
+    KEPT_BYTES = 3 << 20            # of a transformed weight that is kept
+    MANY_TILES = 1024               # for which it is kept though it is larger
+    SHARED_TILES = 144              # most tiles that threads share
+    CHANNEL_JOB = 4                 # channels of one job that transforms tiles
     PARTIAL = 1 << 21               # most elements of the partial sums of a weight's gradient
 
 cdef ConvolutionTable* table = NULL
@@ -287,12 +290,17 @@ cdef struct WinogradJob:
     Windows windows
     Py_ssize_t item
     Py_ssize_t rows
-    Py_ssize_t place                # elements of a place of the transformed weight
+    Py_ssize_t w_row                # strides of the weight, and its taps
+    Py_ssize_t w_channel
+    const Py_ssize_t* tap
+    Py_ssize_t apart                # elements from a place to the next of what is kept transformed
     Py_ssize_t tiles
     Py_ssize_t size                 # tiles of one job
+    Py_ssize_t lines                # elements of a row of tiles
     Py_ssize_t scratch_size         # bytes
     const char* x
-    const char* w
+    const char* source              # the weight
+    const char* w                   # transformed
     const char* bias
     char* y
     char* scratch
@@ -310,40 +318,69 @@ cdef bint suits_winograd(const Job* j, const Taps* taps) noexcept:
             return False
     if s.offset[2] > 0:
         return False
-    return (s.channels >= LEAST_CHANNELS and j.rows >= LEAST_CHANNELS and positions >= 256 and 10 * positions > 64 * tiles
-            and 36 * up(j.rows, j.k.rows) * s.channels * j.item <= MOST_BYTES)
-
-
-cdef inline void one_winograd_job(const WinogradJob* j, Py_ssize_t index, int thread) noexcept nogil:
-    j.k.winograd(&j.windows, j.x, j.w, j.place, j.bias, j.y, j.rows, index * j.size, min(j.size, j.tiles - index * j.size), j.scratch + thread * j.scratch_size)
+    return (s.channels >= LEAST_CHANNELS and j.rows >= LEAST_CHANNELS and positions >= 256 and 10 * positions > 64 * tiles)
 
 
 cdef int run_winograd(const Job* from_, cnp.ndarray w, Py_ssize_t row, Py_ssize_t channel, const Taps* taps) except -1:
     cdef WinogradJob j
-    cdef Py_ssize_t across = (from_.windows.grid[2] + 3) // 4, down = (from_.windows.grid[1] + 3) // 4, panels = (from_.rows + from_.k.rows - 1) // from_.k.rows
-    cdef Py_ssize_t jobs, index, pitch, channels = from_.windows.channels
-    cdef int threads = threads_for(from_.samples * across * down * 36 * from_.rows * channels // FLOPS)
-    cdef const char* source = cnp.PyArray_BYTES(w)
-    cdef char* to
+    cdef Py_ssize_t across = (from_.windows.grid[2] + 3) // 4, down = (from_.windows.grid[1] + 3) // 4
     j.k, j.windows, j.item, j.rows = from_.k, from_.windows, from_.item, from_.rows
     j.x, j.bias, j.y = from_.x, from_.bias, from_.y
-    j.place = panels * j.k.rows * channels
     j.tiles = from_.samples * across * down
-    jobs = (j.tiles + j.k.width - 1) // j.k.width
-    jobs = max(min(up(jobs, threads), j.tiles), 1)
+    j.lines = 24 * (across + 2 + j.k.lanes) + j.k.lanes
+    j.source, j.w_row, j.w_channel, j.tap = cnp.PyArray_BYTES(w), row, channel, taps.element
+    threads = threads_for(j.tiles * 36 * j.rows * j.windows.channels // FLOPS)
+    if 36 * j.rows * j.windows.channels * j.item <= KEPT_BYTES or j.tiles >= MANY_TILES:
+        return keeping_weights(&j, threads, w)
+    return keeping_tiles(&j, threads, w)
+
+
+cdef int keeping_weights(WinogradJob* j, int threads, cnp.ndarray like) except -1:
+    """The whole weight is transformed at first; threads share the tiles."""
+    cdef Py_ssize_t jobs, index, pitch, channels = j.windows.channels, panels = (j.rows + j.k.rows - 1) // j.k.rows
+    cdef char* to
+    j.apart = panels * j.k.rows * channels + 2 * j.k.lanes      # no power of 2: places would share cache sets
+    jobs = max(min(up((j.tiles + j.k.width - 1) // j.k.width, threads), j.tiles), 1)
     j.size = (j.tiles + jobs - 1) // jobs
     jobs = (j.tiles + j.size - 1) // j.size
     pitch = up(j.size, j.k.lanes) + j.k.lanes
-    j.scratch_size = up((36 * (channels + WINOGRAD_ROWS) * pitch + 24 * (across + 2 + j.k.lanes) + j.k.lanes) * j.item, 4096) + 64
-    scratch = elements(threads * j.scratch_size // j.item, w)
-    transformed = elements(36 * j.place, w)
+    j.scratch_size = up((36 * ((channels + WINOGRAD_ROWS) * pitch + 2 * j.k.lanes) + j.lines) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, like)
+    transformed = elements(36 * j.apart, like)
     j.scratch, to = cnp.PyArray_BYTES(scratch), cnp.PyArray_BYTES(transformed)
     j.w = to
     for index in prange(panels, nogil=True, num_threads=threads, schedule="static"):
-        j.k.winograd_weights(source + index * j.k.rows * row * j.item, to + index * j.k.rows * channels * j.item, min(j.k.rows, j.rows - index * j.k.rows),
-                             channels, row, channel, taps.element, j.place)
+        j.k.winograd_weights(j.source + index * j.k.rows * j.w_row * j.item, to + index * j.k.rows * channels * j.item,
+                             min(j.k.rows, j.rows - index * j.k.rows), channels, j.w_row, j.w_channel, j.tap, j.apart)
     for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
-        one_winograd_job(&j, index, threadid())
+        j.k.winograd(&j.windows, j.x, j.w, j.apart, j.bias, j.y, j.rows, index * j.size, min(j.size, j.tiles - index * j.size),
+                     j.scratch + threadid() * j.scratch_size)
+    return 0
+
+
+cdef int keeping_tiles(WinogradJob* j, int threads, cnp.ndarray like) except -1:
+    """Some tiles are transformed at first; threads share the rows, and transform the weights as they need them."""
+    cdef Py_ssize_t parts = (j.tiles + SHARED_TILES - 1) // SHARED_TILES, channels = j.windows.channels, first, count, pitch, index
+    cdef Py_ssize_t chunks = (j.rows + WINOGRAD_ROWS - 1) // WINOGRAD_ROWS, groups = (channels + CHANNEL_JOB - 1) // CHANNEL_JOB
+    cdef char* tiles
+    j.size = (j.tiles + parts - 1) // parts
+    pitch = up(j.size, j.k.lanes) + j.k.lanes
+    j.scratch_size = up((36 * (WINOGRAD_ROWS * (pitch + WINOGRAD_CHANNELS) + 2 * j.k.lanes) + j.lines) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, like)
+    transformed = elements(36 * (channels * pitch + j.k.lanes), like)
+    j.scratch, tiles = cnp.PyArray_BYTES(scratch), cnp.PyArray_BYTES(transformed)
+    for first in range(0, j.tiles, j.size):
+        count = min(j.size, j.tiles - first)
+        pitch = up(count, j.k.lanes) + j.k.lanes
+        j.apart = channels * pitch + j.k.lanes
+        for index in prange(groups, nogil=True, num_threads=threads, schedule="dynamic"):
+            j.k.winograd_inputs(&j.windows, j.x, index * CHANNEL_JOB, min(<Py_ssize_t>CHANNEL_JOB, channels - index * CHANNEL_JOB), first, count, pitch,
+                                j.apart, j.scratch + threadid() * j.scratch_size, tiles)
+        for index in prange(chunks, nogil=True, num_threads=threads, schedule="dynamic"):
+            j.k.winograd_rows(&j.windows, tiles, j.apart, j.source + index * WINOGRAD_ROWS * j.w_row * j.item, j.w_row, j.w_channel, j.tap,
+                              NULL if j.bias == NULL else j.bias + index * WINOGRAD_ROWS * j.item,
+                              j.y + index * WINOGRAD_ROWS * volume(j.windows.grid) * j.item, min(<Py_ssize_t>WINOGRAD_ROWS, j.rows - index * WINOGRAD_ROWS),
+                              first, count, j.scratch + threadid() * j.scratch_size)
     return 0
 
 

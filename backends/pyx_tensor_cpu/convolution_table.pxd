@@ -38,6 +38,12 @@ ctypedef void (*WinogradWeights)(const char* w, char* to, Py_ssize_t rows, Py_ss
                                  const Py_ssize_t* tap, Py_ssize_t step) noexcept nogil
 ctypedef void (*Winograd)(const Windows* s, const char* x, const char* w, Py_ssize_t w_place, const char* bias, char* y, Py_ssize_t rows,
                           Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
+# The same in two steps, for weights whose transform no cache would hold: transformed tiles of some channels, and some rows from them.
+ctypedef void (*WinogradInputs)(const Windows* s, const char* x, Py_ssize_t channel, Py_ssize_t channels, Py_ssize_t first, Py_ssize_t count,
+                                Py_ssize_t pitch, Py_ssize_t apart, char* lines, char* to) noexcept nogil
+ctypedef void (*WinogradRows)(const Windows* s, const char* tiles, Py_ssize_t apart, const char* w, Py_ssize_t w_row, Py_ssize_t w_channel,
+                              const Py_ssize_t* tap, const char* bias, char* y, Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count,
+                              char* scratch) noexcept nogil
 
 ctypedef struct ConvolutionKernels:
     PackWeight pack_weight
@@ -47,6 +53,8 @@ ctypedef struct ConvolutionKernels:
     DepthwiseWeight depthwise_weight
     WinogradWeights winograd_weights
     Winograd winograd
+    WinogradInputs winograd_inputs
+    WinogradRows winograd_rows
     bint has_winograd               # the compiler knows vectors
     Py_ssize_t rows                 # of a tile
     Py_ssize_t width                # columns of a panel
@@ -59,4 +67,5 @@ ctypedef struct ConvolutionTable:
 cdef enum:
     DEPTH = 512                     # about how many rows of the columns' matrix are made at once
     COLUMNS = 256                   # columns of the columns' matrix that a weight's gradient takes at once
+    WINOGRAD_CHANNELS = 96          # channels whose weights are transformed at once where they aren't kept
     WINOGRAD_ROWS = 32              # rows whose products are kept before they are transformed

@@ -3,7 +3,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.string cimport memcpy, memset
 
 from pyx_tensor_cpu.convolution_table cimport (COLUMNS, DEPTH, ConvolutionKernels, ConvolutionTable, Depthwise, DepthwiseWeight, PackWeight, Product,
-                                              WeightProduct, Winograd, WINOGRAD_ROWS, WinogradWeights, Windows)
+                                              WeightProduct, Winograd, WINOGRAD_CHANNELS, WINOGRAD_ROWS, WinogradInputs, WinogradRows, WinogradWeights, Windows)
 
 cdef extern from "tile.h" nogil:
     enum:
@@ -415,6 +415,8 @@ cdef void fill(ConvolutionKernels* k, real* unused) noexcept:
     k.depthwise_weight = <DepthwiseWeight>depthwise_weight[real]
     k.winograd_weights = <WinogradWeights>winograd_weights[real]
     k.winograd = <Winograd>winograd[real]
+    k.winograd_inputs = <WinogradInputs>winograd_inputs[real]
+    k.winograd_rows = <WinogradRows>winograd_rows[real]
     k.has_winograd = HAS_WINOGRAD
     k.rows = TILE_ROWS
     k.lanes = lanes_of(unused)

@@ -46,14 +46,15 @@ cdef inline void split_row(const real* x, Py_ssize_t width, Py_ssize_t start, Py
         to[(w + start) % SIDE * part + (w + start) // SIDE] = x[w]
 
 
-cdef void winograd_inputs(const Windows* s, const real* x, Py_ssize_t first, Py_ssize_t count, Py_ssize_t pitch, real* lines, real* to) noexcept nogil:
-    """The transformed tiles [first, first + count): place, channel, tile."""
+cdef void winograd_inputs(const Windows* s, const real* x, Py_ssize_t channel, Py_ssize_t channels, Py_ssize_t first, Py_ssize_t count, Py_ssize_t pitch,
+                          Py_ssize_t apart, real* lines, real* to) noexcept nogil:
+    """The transformed tiles [first, first + count) of some channels: places (`apart`), channels (`pitch`), tiles."""
     cdef Py_ssize_t lanes = lanes_of(to), across = (s.grid[2] + SIDE - 1) // SIDE, down = (s.grid[1] + SIDE - 1) // SIDE, plane = s.size[1] * s.size[2]
     cdef Py_ssize_t part = across + 2 + lanes, top = s.offset[1], left = -s.offset[2], width = min(s.size[2], (across + 1) * SIDE - left)
     cdef Py_ssize_t c, at, tile, n, h, i, image
     cdef const real* source
     memset(lines, 0, 6 * SIDE * part * sizeof(real))
-    for c in range(s.channels):
+    for c in range(channel, channel + channels):
         at = 0
         while at < count:
             tile = (first + at) % across
@@ -69,9 +70,9 @@ cdef void winograd_inputs(const Windows* s, const real* x, Py_ssize_t first, Py_
             i = 0
             while i < n:
                 if real is float:
-                    winograd_f32_input(lines + tile + i, SIDE * part, part, to + c * pitch + at + i, s.channels * pitch)
+                    winograd_f32_input(lines + tile + i, SIDE * part, part, to + c * pitch + at + i, apart)
                 else:
-                    winograd_f64_input(lines + tile + i, SIDE * part, part, to + c * pitch + at + i, s.channels * pitch)
+                    winograd_f64_input(lines + tile + i, SIDE * part, part, to + c * pitch + at + i, apart)
                 i += lanes
             at += n
 
@@ -95,33 +96,64 @@ cdef void place_outputs(const Windows* s, const real* block, real* y, Py_ssize_t
             to += s.grid[2]
 
 
-cdef void winograd(const Windows* s, const real* x, const real* w, Py_ssize_t w_place, const real* bias, real* y, Py_ssize_t rows, Py_ssize_t first,
-                   Py_ssize_t count, real* scratch) noexcept nogil:
-    """The tiles [first, first + count) of all rows; the places of the transformed weight are w_place apart."""
-    cdef Py_ssize_t lanes = lanes_of(scratch), widest = lanes * TILE_VECTORS, pitch = (count + lanes - 1) // lanes * lanes + lanes
-    cdef Py_ssize_t panels = (count + widest - 1) // widest, panel, chunk, chunks = (rows + WINOGRAD_ROWS - 1) // WINOGRAD_ROWS
-    cdef Py_ssize_t m, place, i, within, plane = s.grid[1] * s.grid[2], width, at
-    cdef real* tiles = scratch
-    cdef real* products = tiles + PLACES * s.channels * pitch
-    cdef real* lines = products + PLACES * WINOGRAD_ROWS * pitch
+cdef void winograd_products(const real* tiles, Py_ssize_t apart, const real* w, Py_ssize_t w_apart, real* to, Py_ssize_t out_apart, Py_ssize_t rows,
+                            Py_ssize_t channels, Py_ssize_t w_channels, Py_ssize_t count, Py_ssize_t pitch, bint accumulate) noexcept nogil:
+    """At each place the product of a weight (panels of w_channels) and the tiles."""
+    cdef Py_ssize_t lanes = lanes_of(to), widest = lanes * TILE_VECTORS, place, i, panel, width
+    for place in range(PLACES):
+        for i in range((rows + TILE_ROWS - 1) // TILE_ROWS):
+            for panel in range((count + widest - 1) // widest):
+                width = (min(widest, count - panel * widest) + lanes - 1) // lanes * lanes
+                product(<int>(width // lanes), channels, w + place * w_apart + i * TILE_ROWS * w_channels, 0, tiles + place * apart + panel * widest, pitch,
+                        to + place * out_apart + i * TILE_ROWS * pitch + panel * widest, pitch, <const real*>NULL, accumulate)
+
+
+cdef void winograd_outputs(const Windows* s, const real* products, Py_ssize_t apart, const real* bias, real* y, Py_ssize_t rows, Py_ssize_t first,
+                           Py_ssize_t count, Py_ssize_t pitch) noexcept nogil:
+    cdef Py_ssize_t lanes = lanes_of(y), plane = s.grid[1] * s.grid[2], i, at
     cdef real block[SIDE * SIDE * LONGEST]
-    winograd_inputs(s, x, first, count, pitch, lines, tiles)
-    for chunk in range(chunks):
-        within = min(rows - chunk * WINOGRAD_ROWS, WINOGRAD_ROWS)
-        for place in range(PLACES):
-            for i in range((within + TILE_ROWS - 1) // TILE_ROWS):
-                m = chunk * WINOGRAD_ROWS + i * TILE_ROWS
-                for panel in range(panels):
-                    width = (min(widest, count - panel * widest) + lanes - 1) // lanes * lanes
-                    product(<int>(width // lanes), s.channels, w + place * w_place + m * s.channels, 0, <const real*>tiles + place * s.channels * pitch + panel * widest,
-                            pitch, products + (place * WINOGRAD_ROWS + i * TILE_ROWS) * pitch + panel * widest, pitch, <const real*>NULL, False)
-        for i in range(within):
-            m = chunk * WINOGRAD_ROWS + i
-            at = 0
-            while at < count:
-                if real is float:
-                    winograd_f32_output(products + i * pitch + at, WINOGRAD_ROWS * pitch, 0 if bias == NULL else bias[m], block)
-                else:
-                    winograd_f64_output(products + i * pitch + at, WINOGRAD_ROWS * pitch, 0 if bias == NULL else bias[m], block)
-                place_outputs(s, <const real*>block, y + m * plane, first + at, min(lanes, count - at))
-                at += lanes
+    cdef real start
+    for i in range(rows):
+        start = 0 if bias == NULL else bias[i]
+        at = 0
+        while at < count:
+            if real is float:
+                winograd_f32_output(products + i * pitch + at, apart, start, block)
+            else:
+                winograd_f64_output(products + i * pitch + at, apart, start, block)
+            place_outputs(s, <const real*>block, y + i * plane, first + at, min(lanes, count - at))
+            at += lanes
+
+
+cdef void winograd(const Windows* s, const real* x, const real* w, Py_ssize_t w_apart, const real* bias, real* y, Py_ssize_t rows, Py_ssize_t first,
+                   Py_ssize_t count, real* scratch) noexcept nogil:
+    """The tiles [first, first + count) of all rows, from the transformed weight."""
+    cdef Py_ssize_t lanes = lanes_of(scratch), pitch = (count + lanes - 1) // lanes * lanes + lanes, row = 0, within
+    cdef Py_ssize_t apart = s.channels * pitch + lanes, out_apart = WINOGRAD_ROWS * pitch + lanes      # no power of 2: places would share cache sets
+    cdef real* tiles = scratch
+    cdef real* products = tiles + PLACES * apart
+    winograd_inputs(s, x, 0, s.channels, first, count, pitch, apart, products + PLACES * out_apart, tiles)
+    while row < rows:
+        within = min(rows - row, WINOGRAD_ROWS)
+        winograd_products(<const real*>tiles, apart, w + row * s.channels, w_apart, products, out_apart, within, s.channels, s.channels, count, pitch, False)
+        winograd_outputs(s, <const real*>products, out_apart, NULL if bias == NULL else bias + row, y + row * s.grid[1] * s.grid[2], within, first, count,
+                         pitch)
+        row += within
+
+
+cdef void winograd_rows(const Windows* s, const real* tiles, Py_ssize_t apart, const real* w, Py_ssize_t w_row, Py_ssize_t w_channel, const Py_ssize_t* tap,
+                        const real* bias, real* y, Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, real* scratch) noexcept nogil:
+    """At most WINOGRAD_ROWS rows of the transformed tiles [first, first + count), the weight transformed a few channels at a time."""
+    cdef Py_ssize_t lanes = lanes_of(scratch), pitch = (count + lanes - 1) // lanes * lanes + lanes, channel = 0, channels, i
+    cdef Py_ssize_t out_apart = WINOGRAD_ROWS * pitch + lanes, w_apart = WINOGRAD_ROWS * WINOGRAD_CHANNELS + lanes
+    cdef real* products = scratch
+    cdef real* weights = scratch + PLACES * out_apart
+    while channel < s.channels:
+        channels = min(s.channels - channel, WINOGRAD_CHANNELS)
+        for i in range((rows + TILE_ROWS - 1) // TILE_ROWS):
+            winograd_weights(w + i * TILE_ROWS * w_row + channel * w_channel, weights + i * TILE_ROWS * channels, min(rows - i * TILE_ROWS, TILE_ROWS), channels,
+                             w_row, w_channel, tap, w_apart)
+        winograd_products(tiles + channel * pitch, apart, <const real*>weights, w_apart, products, out_apart, rows, channels, channels, count, pitch,
+                          channel > 0)
+        channel += channels
+    winograd_outputs(s, <const real*>products, out_apart, bias, y, rows, first, count, pitch)
