@@ -27,8 +27,8 @@ ctypedef void (*Product)(const Windows* s, const char* x, const char* w, Py_ssiz
 # `width` columns, and g's images are out_image apart.
 ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, char* out, Py_ssize_t outputs, Py_ssize_t width, Py_ssize_t row,
                                Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
-# A plane for each channel alone: y = its windows times its taps (+ bias), and the sums for the taps, added to `out`. The scratch memory
-# is zero at first and then only for calls with the same windows.
+# One plane of the result: y = the windows of all channels times their taps (+ bias); and of one channel the sums for its taps, added to
+# `out`. The scratch memory is zero at first and then only for calls with the same windows.
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
 ctypedef void (*DepthwiseWeight)(const Windows* s, const char* x, const char* g, char* out, char* scratch) noexcept nogil
 
@@ -66,6 +66,6 @@ ctypedef struct ConvolutionTable:
 
 cdef enum:
     DEPTH = 512                     # about how many rows of the columns' matrix are made at once
-    COLUMNS = 256                   # columns of the columns' matrix that a weight's gradient takes at once
+    COLUMNS = 512                   # columns of the columns' matrix that a weight's gradient takes at once
     WINOGRAD_CHANNELS = 96          # channels whose weights are transformed at once where they aren't kept
     WINOGRAD_ROWS = 32              # rows whose products are kept before they are transformed

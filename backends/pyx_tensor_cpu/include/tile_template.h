@@ -53,36 +53,86 @@ static void TILE_NAME(product)(int vectors, ptrdiff_t depth, const TILE_REAL *a,
 #undef TILE_CASE
 }
 
-/* y[j] = start + sum over taps of w[t] line[places[t] + j]; reads up to four vectors beyond the last j. */
+/* y[j] = start + sum over taps of w[t] line[places[t] + j], for up to `vectors` vectors of j; reads all of them, writes `count`. */
+#if defined(__GNUC__)
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
+                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
+    typedef TILE_NAME(vector) vector;
+    TILE_REAL sums[4 * TILE_BYTES / sizeof(TILE_REAL)];
+    vector c[4];
+    TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] = (vector){0} + start;
+    for (ptrdiff_t t = 0; t < taps; t++) {
+        const TILE_REAL *source = line + places[t], factor = w[t];
+        TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] += factor * *(const vector *)(source + j * LANES);
+    }
+    if (count == vectors * LANES) {
+        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(y + j * LANES) = c[j];
+    } else {
+        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(sums + j * LANES) = c[j];
+        memcpy(y, sums, count * sizeof(TILE_REAL));
+    }
+}
+#else
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
+                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
+    for (ptrdiff_t j = 0; j < count; j++) y[j] = start;
+    for (ptrdiff_t t = 0; t < taps; t++)
+        for (ptrdiff_t j = 0; j < count; j++) y[j] += w[t] * line[places[t] + j];
+}
+#endif
+
+/* The same for a whole row; reads less than a vector beyond the last j. */
 static void TILE_NAME(row_sums)(ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line, TILE_REAL start, TILE_REAL *y,
                                 ptrdiff_t count) {
-    enum { WIDE = 4 * (TILE_BYTES / sizeof(TILE_REAL)) };
-    TILE_REAL sums[WIDE];
-    while (count > 0) {
-        const ptrdiff_t columns = count < WIDE ? count : WIDE;
+    for (; count >= 4 * LANES; count -= 4 * LANES, line += 4 * LANES, y += 4 * LANES)
+        TILE_NAME(some_sums)(4, taps, places, w, line, start, y, 4 * LANES);
+    if (count > 3 * LANES) TILE_NAME(some_sums)(4, taps, places, w, line, start, y, count);
+    else if (count > 2 * LANES) TILE_NAME(some_sums)(3, taps, places, w, line, start, y, count);
+    else if (count > LANES) TILE_NAME(some_sums)(2, taps, places, w, line, start, y, count);
+    else if (count > 0) TILE_NAME(some_sums)(1, taps, places, w, line, start, y, count);
+}
+
+/* The sum of products of two arrays of rows; `count` elements of a row, a whole number of vectors. */
+static TILE_REAL TILE_NAME(rows_product)(ptrdiff_t rows, ptrdiff_t count, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row) {
+    TILE_REAL total = 0;
 #if defined(__GNUC__)
-        typedef TILE_NAME(vector) vector;
-        vector c[4];
-        TILE_UNROLL for (int j = 0; j < 4; j++) c[j] = (vector){0} + start;
-        for (ptrdiff_t t = 0; t < taps; t++) {
-            const TILE_REAL *source = line + places[t], factor = w[t];
-            TILE_UNROLL for (int j = 0; j < 4; j++) c[j] += factor * *(const vector *)(source + j * LANES);
+    typedef TILE_NAME(vector) vector;
+    vector even = {0}, odd = {0};
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        ptrdiff_t j = 0;
+        for (; j + 2 * LANES <= count; j += 2 * LANES) {
+            even += *(const vector *)(a + i * a_row + j) * *(const vector *)(b + i * b_row + j);
+            odd += *(const vector *)(a + i * a_row + j + LANES) * *(const vector *)(b + i * b_row + j + LANES);
         }
-        if (columns == WIDE) {
-            TILE_UNROLL for (int j = 0; j < 4; j++) *(vector *)(y + j * LANES) = c[j];
-        } else {
-            TILE_UNROLL for (int j = 0; j < 4; j++) *(vector *)(sums + j * LANES) = c[j];
-            memcpy(y, sums, columns * sizeof(TILE_REAL));
-        }
-#else
-        for (ptrdiff_t j = 0; j < WIDE; j++) sums[j] = start;
-        for (ptrdiff_t t = 0; t < taps; t++)
-            for (ptrdiff_t j = 0; j < WIDE; j++) sums[j] += w[t] * line[places[t] + j];
-        memcpy(y, sums, columns * sizeof(TILE_REAL));
-#endif
-        line += columns;
-        y += columns;
-        count -= columns;
+        if (j < count) even += *(const vector *)(a + i * a_row + j) * *(const vector *)(b + i * b_row + j);
     }
+    even += odd;
+    for (ptrdiff_t j = 0; j < LANES; j++) total += even[j];
+#else
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < count; j++) total += a[i * a_row + j] * b[i * b_row + j];
+#endif
+    return total;
+}
+
+/* Copies of short rows: a call of memcpy takes longer than they do. */
+TILE_INLINE void TILE_NAME(copy)(const TILE_REAL *from, TILE_REAL *to, ptrdiff_t count) {
+#if defined(__GNUC__)
+    typedef TILE_NAME(vector) vector;
+    if (count >= LANES) {
+        ptrdiff_t j = 0;
+        for (; j + LANES <= count; j += LANES) *(vector *)(to + j) = *(const vector *)(from + j);
+        if (j < count) *(vector *)(to + count - LANES) = *(const vector *)(from + count - LANES);
+        return;
+    }
+    if (sizeof(TILE_REAL) == 4 && count >= 4) {
+        typedef TILE_REAL quad __attribute__((vector_size(4 * sizeof(TILE_REAL)), aligned(sizeof(TILE_REAL)), may_alias));
+        ptrdiff_t j = 0;
+        for (; j + 4 <= count; j += 4) *(quad *)(to + j) = *(const quad *)(from + j);
+        *(quad *)(to + count - 4) = *(const quad *)(from + count - 4);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < count; j++) to[j] = from[j];
 }
 #undef LANES

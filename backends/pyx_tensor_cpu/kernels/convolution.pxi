@@ -16,6 +16,10 @@ cdef extern from "tile.h" nogil:
                           const double* bias, bint accumulate)
     void tile_f32_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const float* w, const float* line, float start, float* y, Py_ssize_t count)
     void tile_f64_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const double* w, const double* line, double start, double* y, Py_ssize_t count)
+    float tile_f32_rows_product(Py_ssize_t rows, Py_ssize_t count, const float* a, Py_ssize_t a_row, const float* b, Py_ssize_t b_row)
+    double tile_f64_rows_product(Py_ssize_t rows, Py_ssize_t count, const double* a, Py_ssize_t a_row, const double* b, Py_ssize_t b_row)
+    void tile_f32_copy(const float* source, float* to, Py_ssize_t count)
+    void tile_f64_copy(const double* source, double* to, Py_ssize_t count)
 
 ctypedef fused real:
     float
@@ -85,9 +89,12 @@ cdef inline Part part_of(const Windows* s, const Run* run, const Py_ssize_t* off
     cdef Part part = Part(lead=0, inside=0, offset=0)
     if d < 0 or d >= s.size[0] or h < 0 or h >= s.size[1] or w >= s.size[2]:
         return part
-    if w < 0:
-        part.lead = min((step - 1 - w) // step, run.length)
-    end = min((s.size[2] - w + step - 1) // step, run.length)
+    if step == 1:
+        part.lead = min(max(-w, 0), run.length)
+        end = min(s.size[2] - w, run.length)
+    else:
+        part.lead = min((step - 1 - w) // step, run.length) if w < 0 else 0
+        end = min((s.size[2] - w + step - 1) // step, run.length)
     part.inside = max(end - part.lead, 0)
     part.offset = (d * s.size[1] + h) * s.size[2] + w + part.lead * step
     return part
@@ -100,7 +107,10 @@ cdef inline void copy_part(const real* x, Py_ssize_t step, const Part* part, Py_
     for j in range(part.lead):
         to[j] = 0
     if step == 1:
-        memcpy(inner, x + part.offset, part.inside * sizeof(real))
+        if real is float:
+            tile_f32_copy(x + part.offset, inner, part.inside)
+        else:
+            tile_f64_copy(x + part.offset, inner, part.inside)
     elif step == 2:
         for j in range(part.inside):
             inner[j] = x[part.offset + 2 * j]
@@ -257,7 +267,7 @@ cdef void pack_line(const Windows* s, const real* x, const Run* runs, int n_runs
 cdef void convolve_weight(const Windows* s, const real* x, const real* g, real* out, Py_ssize_t outputs, Py_ssize_t out_row, Py_ssize_t row,
                           Py_ssize_t rows, Py_ssize_t begin, Py_ssize_t total, real* scratch) noexcept nogil:
     cdef Py_ssize_t lanes = lanes_of(scratch), widest = lanes * TILE_VECTORS, plane = s.size[0] * s.size[1] * s.size[2]
-    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], block, first, count, k, i, j, m, width, within, across, down, a_row
+    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], block, first, count, k, i, j, m, width, within, across, down, a_row, most
     cdef bint whole = s.taps == 1 and plane == positions and s.offset[0] == 0 and s.offset[1] == 0 and s.offset[2] == 0, direct
     cdef real* lines = scratch                                   # TILE_ROWS rows of the columns' matrix
     cdef real* panels = scratch + TILE_ROWS * COLUMNS
@@ -266,9 +276,10 @@ cdef void convolve_weight(const Windows* s, const real* x, const real* g, real* 
     cdef const real* panel
     cdef Run runs[COLUMNS]
     cdef int n_runs
+    most = (total + (total + COLUMNS - 1) // COLUMNS - 1) // max((total + COLUMNS - 1) // COLUMNS, 1)     # blocks of one size
     for block in range((total + COLUMNS - 1) // COLUMNS):
-        first = begin + block * COLUMNS
-        count = min(COLUMNS, total - block * COLUMNS)
+        first = begin + block * most
+        count = min(most, total - block * most)
         n_runs = find_runs(s, first, count, runs)
         pack_gradient(g, outputs, positions, s.out_image, first, count, panels)
         direct = whole and first // positions == (first + count - 1) // positions
@@ -363,43 +374,33 @@ cdef inline void row_sums(const real* line, const real* w, const Py_ssize_t* pla
 cdef void depthwise(const Windows* s, const real* x, const real* w, const real* bias, real* y, real* scratch) noexcept nogil:
     cdef Bordered b = border_of(s)
     cdef Py_ssize_t* places = <Py_ssize_t*>scratch
-    cdef real* plane = scratch + (s.taps * sizeof(Py_ssize_t) + sizeof(real) - 1) // sizeof(real)
-    cdef Py_ssize_t d, h, t
-    fill_bordered(s, &b, x, plane)
-    for t in range(s.taps):
-        places[t] = place_of(s, &b, s.offset + 3 * t)
+    cdef real* planes = scratch + (s.channels * s.taps * sizeof(Py_ssize_t) + sizeof(real) - 1) // sizeof(real)
+    cdef Py_ssize_t d, h, t, c, size = b.rows[0] * b.rows[1] * b.row
+    for c in range(s.channels):
+        fill_bordered(s, &b, x + c * s.size[0] * s.size[1] * s.size[2], planes + c * size)
+        for t in range(s.taps):
+            places[c * s.taps + t] = c * size + place_of(s, &b, s.offset + 3 * t)
     for d in range(s.grid[0]):
         for h in range(s.grid[1]):
-            row_sums(<const real*>plane + (d * s.step[0] * b.rows[1] + h * s.step[1]) * b.row, w, places, s.taps, <real>0 if bias == NULL else bias[0],
-                          y + (d * s.grid[1] + h) * s.grid[2], s.grid[2])
+            row_sums(<const real*>planes + (d * s.step[0] * b.rows[1] + h * s.step[1]) * b.row, w, places, s.channels * s.taps,
+                     <real>0 if bias == NULL else bias[0], y + (d * s.grid[1] + h) * s.grid[2], s.grid[2])
 
 
 cdef void depthwise_weight(const Windows* s, const real* x, const real* g, real* out, real* scratch) noexcept nogil:
     cdef Bordered b = border_of(s)
-    cdef Py_ssize_t d, h, t, j, at, block, place
-    cdef real sums[LONGEST]
+    cdef Py_ssize_t lanes = lanes_of(scratch), width = (s.grid[2] + lanes - 1) // lanes * lanes, d, h, t
+    cdef real* plane = scratch + s.grid[0] * s.grid[1] * width        # behind the gradient's rows, filled up with zeros
     cdef const real* line
-    cdef const real* grad
-    cdef real total
-    fill_bordered(s, &b, x, scratch)
+    fill_bordered(s, &b, x, plane)
+    for h in range(s.grid[0] * s.grid[1]):
+        memcpy(scratch + h * width, g + h * s.grid[2], s.grid[2] * sizeof(real))
     for t in range(s.taps):
-        place = place_of(s, &b, s.offset + 3 * t)
-        for j in range(LONGEST):
-            sums[j] = 0
-        total = 0
         for d in range(s.grid[0]):
-            for h in range(s.grid[1]):
-                line = scratch + place + (d * s.step[0] * b.rows[1] + h * s.step[1]) * b.row
-                grad = g + (d * s.grid[1] + h) * s.grid[2]
-                for block in range(s.grid[2] // LONGEST):
-                    at = block * LONGEST
-                    for j in range(LONGEST):
-                        sums[j] += line[at + j] * grad[at + j]
-                for j in range(s.grid[2] // LONGEST * LONGEST, s.grid[2]):
-                    sums[j % LONGEST] += line[j] * grad[j]
-        for j in range(LONGEST):
-            total += sums[j]
-        out[t] += total
+            line = plane + place_of(s, &b, s.offset + 3 * t) + d * s.step[0] * b.rows[1] * b.row
+            if real is float:
+                out[t] += tile_f32_rows_product(s.grid[1], width, line, s.step[1] * b.row, scratch + d * s.grid[1] * width, width)
+            else:
+                out[t] += tile_f64_rows_product(s.grid[1], width, line, s.step[1] * b.row, scratch + d * s.grid[1] * width, width)
 
 
 include "winograd.pxi"
