@@ -63,6 +63,8 @@ def _define_avg(spatial):
         size = tuple(input.shape[input.ndim - spatial:])
         grid = _output_size(name, size, output_size, spatial)
         kernel, zeros = _regular(size, grid), (0,) * spatial
+        if grid == (1,) * spatial:
+            return B.mean(input, tuple(range(input.ndim - spatial, input.ndim)), True)
         if kernel is not None:
             return B._avg_pool(input, kernel, grid, kernel, zeros, True, 0)
         if 0 in grid:

@@ -188,7 +188,7 @@ def pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode):
     if min(padding) < 0:
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     for k, p, d in zip(kernel, padding, dilation):
-        if 2 * p > d * (k - 1) + 1:
+        if 2 * p > k:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
     size = tuple(input.shape[input.ndim - spatial:])
     grid = []
