@@ -119,6 +119,14 @@ cdef cnp.ndarray operand(a, cnp.ndarray like):
     return np.ascontiguousarray(a)
 
 
+cdef cnp.ndarray bias_of(str name, bias, Py_ssize_t outputs, cnp.ndarray like):
+    if bias is None:
+        return None
+    if np.shape(bias) != (outputs,):
+        raise ValueError(f"{name}(): expected a bias of shape {(outputs,)}, got {np.shape(bias)}")
+    return operand(bias, like)
+
+
 cdef cnp.ndarray room(tuple shape, cnp.ndarray like):
     cdef Py_ssize_t sizes[5]
     cdef int i, n = len(shape)
@@ -656,7 +664,7 @@ def convolve(cnp.ndarray x, cnp.ndarray weight, bias, grid, stride, padding, dil
     kernels_of("convolve", x)
     shape = (np.shape(x)[0], np.shape(weight)[0], *grid)
     read_geometry("convolve", &v, np.shape(x), np.shape(weight), shape, stride, padding, dilation, groups)
-    x, weight, bias = operand(x, x), operand(weight, x), None if bias is None else operand(bias, x)
+    x, weight, bias = operand(x, x), operand(weight, x), bias_of("convolve", bias, shape[1], x)
     y = room(shape, x)
     return forward("convolve", &v, x, weight, bias, y)
 
@@ -669,7 +677,7 @@ def convolve_transposed(cnp.ndarray y, cnp.ndarray weight, bias, size, stride, p
     kernels_of("convolve_transposed", y)
     shape = (np.shape(y)[0], np.shape(weight)[1] * groups, *size)
     read_geometry("convolve_transposed", &v, shape, np.shape(weight), np.shape(y), stride, padding, dilation, groups)
-    y, weight, bias = operand(y, y), operand(weight, y), None if bias is None else operand(bias, y)
+    y, weight, bias = operand(y, y), operand(weight, y), bias_of("convolve_transposed", bias, shape[1], y)
     x = room(shape, y)
     return backward("convolve_transposed", &v, y, weight, bias, x)
 

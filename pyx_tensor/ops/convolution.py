@@ -106,30 +106,31 @@ def _check_numbers(weight, stride, padding, dilation, output_padding, groups):
 
 
 def _check_channels(input, weight, bias, transposed, groups):
-    sizes = list(weight.shape)
-    if weight.shape[0] < groups:
+    sizes = weight.shape
+    expected, outputs = (sizes[0], sizes[1] * groups) if transposed else (sizes[1] * groups, sizes[0])
+    if sizes[0] >= groups and sizes[0] % groups == 0 and input.shape[1] == expected and (bias is None or bias.shape == (outputs,)):
+        return
+    sizes = list(sizes)
+    if sizes[0] < groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {sizes} instead")
-    if weight.shape[0] % groups:
+    if sizes[0] % groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{sizes}] instead")
     given = f"Given transposed={int(transposed)}" if transposed else f"Given groups={groups}"
-    expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if input.shape[1] != expected:
         raise RuntimeError(f"{given}, weight of size {sizes}, expected input{list(input.shape)} to have {expected} channels, but got "
                            f"{input.shape[1]} channels instead")
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    if bias is not None and tuple(bias.shape) != (outputs,):
-        given = f"{given}, weight" if transposed else "Given weight"
-        raise RuntimeError(f"{given} of size {sizes}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
-                           f"{list(bias.shape)} instead")
+    given = f"{given}, weight" if transposed else "Given weight"
+    raise RuntimeError(f"{given} of size {sizes}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
+                       f"{list(bias.shape)} instead")
 
 
 def _grid(input, weight, stride, padding, dilation):
-    padded = [n + 2 * p for n, p in zip(input.shape[2:], padding)]
-    reach = extent(weight.shape[2:], dilation)
-    if any(n < e for n, e in zip(padded, reach)):
+    grid = grid_of(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    if min(grid) < 1:
+        padded, reach = [n + 2 * p for n, p in zip(input.shape[2:], padding)], extent(weight.shape[2:], dilation)
         raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
                            f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size")
-    return grid_of(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return grid
 
 
 def _transposed_size(input, weight, stride, padding, dilation, output_padding):
@@ -144,9 +145,10 @@ def _transposed_size(input, weight, stride, padding, dilation, output_padding):
     return size
 
 
-def _lists(count, **values):
-    return [each(value, count, f"expected {name} to be a single integer value or a list of {count} values to match the convolution dimensions, "
-                               f"but got {name}={list(value) if isinstance(value, (tuple, list)) else value}") for name, value in values.items()]
+def _numbers(name, value, count):
+    """A number for each spatial dim."""
+    return each(value, count, lambda: f"expected {name} to be a single integer value or a list of {count} values to match the convolution "
+                                      f"dimensions, but got {name}={list(value) if isinstance(value, (tuple, list)) else value}")
 
 
 @op(method=False)
@@ -168,7 +170,8 @@ def convolution(B, input: T, weight: T, bias: T, stride, padding, dilation, tran
     if weight.ndim != input.ndim or spatial < 1:
         raise RuntimeError(f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
                            f"{input.ndim}-dimensional input of size {list(input.shape)} instead")
-    stride, padding, dilation, output_padding = _lists(spatial, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding)
+    stride, padding = _numbers("stride", stride, spatial), _numbers("padding", padding, spatial)
+    dilation, output_padding = _numbers("dilation", dilation, spatial), _numbers("output_padding", output_padding, spatial)
     _check_numbers(weight, stride, padding, dilation, output_padding, groups)
     _check_channels(input, weight, bias, transposed, groups)
     _check_dtypes(input, weight, bias)
@@ -194,7 +197,7 @@ def _padding_by_name(B, input, weight, stride, padding, dilation):
     if padding != "same":
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     spatial = input.ndim - 2
-    stride, dilation = _lists(spatial, stride=stride, dilation=dilation)
+    stride, dilation = _numbers("stride", stride, spatial), _numbers("dilation", dilation, spatial)
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [e - 1 for e in extent(weight.shape[2:], dilation)]

@@ -161,7 +161,7 @@ def _words(spatial):
 def read_windows(name, spatial, kernel_size, stride, padding, dilation=1):
     """kernel, stride, padding and dilation as tuples; no stride is the kernel's."""
     def numbers(what, value, or_omitted=""):
-        return each(value, spatial, f"{name}: {what} must either be {or_omitted}a single int, or a tuple of {_words(spatial)} ints")
+        return each(value, spatial, lambda: f"{name}: {what} must either be {or_omitted}a single int, or a tuple of {_words(spatial)} ints")
     kernel = numbers("kernel_size", kernel_size)
     given = stride is not None and not (isinstance(stride, (tuple, list)) and not stride)
     return kernel, numbers("stride", stride, "omitted, ") if given else kernel, numbers("padding", padding), numbers("dilation", dilation)

@@ -13,20 +13,22 @@ from ..core.signature import T
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
-def each(value, count, complaint):
-    """A number for each of `count` dims, from one number or a sequence; RuntimeError(complaint) where there are others."""
+def each(value, count, complain):
+    """A number for each of `count` dims, from one number or a sequence; RuntimeError(complain()) where there are others."""
+    if type(value) is tuple and len(value) == count and all(type(n) is int for n in value):
+        return value
     if hasattr(value, "__index__"):
         return (value.__index__(),) * count
     if not isinstance(value, (tuple, list)):
-        raise TypeError(f"{complaint}; got {type(value).__name__}")
+        raise TypeError(f"{complain()}; got {type(value).__name__}")
     for number in value:
         if not hasattr(number, "__index__"):
-            raise TypeError(f"{complaint}; got an element of type {type(number).__name__}")
+            raise TypeError(f"{complain()}; got an element of type {type(number).__name__}")
     numbers = tuple([n.__index__() for n in value])
     if len(numbers) == 1:
         return numbers * count
     if len(numbers) != count:
-        raise RuntimeError(complaint)
+        raise RuntimeError(complain())
     return numbers
 
 

@@ -96,7 +96,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         ValueError: not exactly one of ``size`` and ``scale_factor``, or of another length than there are spatial dims.
         NotImplementedError: a mode that the number of dims doesn't have.
 
-    >>> F.interpolate(torch.tensor([[[0., 2.]]]), scale_factor=2, mode='linear', align_corners=True)
+    >>> nn.functional.interpolate(torch.tensor([[[0., 2.]]]), scale_factor=2, mode='linear', align_corners=True)
     tensor([[[0.0000, 0.6667, 1.3333, 2.0000]]])
     """
     if mode in ("nearest", "area", "nearest-exact"):

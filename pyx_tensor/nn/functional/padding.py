@@ -31,7 +31,7 @@ def pad(input, pad, mode="constant", value=None):
         NotImplementedError: an unknown mode, or a number of dims that the mode doesn't have.
         RuntimeError: pad has an odd length, or is greater than the mode allows.
 
-    >>> F.pad(torch.tensor([[1., 2., 3.]]), (2, 1), mode='reflect')
+    >>> nn.functional.pad(torch.tensor([[1., 2., 3.]]), (2, 1), mode='reflect')
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     pad = tuple(pad)
@@ -68,8 +68,6 @@ def _check(input, pad, mode):
                                f"({before}, {after}) at dimension {dim} of input {shape}")
         if mode == "circular" and max(before, after) > shape[dim]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if shape[dim] + before + after < 0 or (shape[dim] + before + after == 0 and mode != "circular"):
+        if shape[dim] + before + after <= 0 or (mode == "circular" and shape[dim] + min(before, 0) + min(after, 0) <= 0):
             raise RuntimeError(f"The input size {shape[dim]} at dimension {dim}, plus padding {before} and {after}, resulted in an invalid "
-                               f"output size of {shape[dim] + before + after}")
-        if mode == "circular" and shape[dim] + before + after == 0:
-            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+                               f"output size of {shape[dim] + before + after}, or nothing is left to go on with")

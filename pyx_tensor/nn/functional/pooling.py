@@ -55,7 +55,7 @@ def _lp_pool(spatial):
     average = getattr(ops, f"avg_pool{spatial}d")
 
     def pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-        kernel = each(kernel_size, spatial, f"lp_pool{spatial}d: kernel_size must be a single int, or a tuple of {spatial}")
+        kernel = each(kernel_size, spatial, lambda: f"lp_pool{spatial}d: kernel_size must be a single int, or a tuple of {spatial}")
         count = 1
         for k in kernel:
             count *= k
@@ -79,14 +79,14 @@ def _fractional_max_pool(spatial):
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if input.dim() not in (spatial + 1, spatial + 2):
             raise IndexError(f"{name}: Expected {spatial + 1}D or {spatial + 2}D input, got shape {list(input.shape)}")
-        kernel = each(kernel_size, spatial, f"{name}: kernel_size must either be a single Int or tuple of Ints")
+        kernel = each(kernel_size, spatial, lambda: f"{name}: kernel_size must either be a single Int or tuple of Ints")
         size = tuple(input.shape[input.dim() - spatial:])
         if output_size is None:
             ratios = (output_ratio,) * spatial if isinstance(output_ratio, (int, float)) else tuple(output_ratio)
             if len(ratios) != spatial or not all(0 < ratio < 1 for ratio in ratios):
                 raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {output_ratio})")
             output_size = [int(n * ratio) for n, ratio in zip(size, ratios)]
-        grid = each(output_size, spatial, f"{name}: output_size must either be a single Int or tuple of Ints")
+        grid = each(output_size, spatial, lambda: f"{name}: output_size must either be a single Int or tuple of Ints")
         for what, n, g, k in zip(("time", "height", "width")[3 - spatial:], size, grid, kernel):
             if g + k - 1 > n:
                 raise RuntimeError(f"{name}(): pool {what} {k} too large relative to input {what} {n}")

@@ -73,7 +73,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 # --- blocks of images ---------------------------------------------------------------------------------------------
 def _block_arguments(name, kernel_size, dilation, padding, stride):
-    numbers = [each(value, 2, f"{name}(): expected {what} to be an int or two, but got {value}") for what, value in
+    numbers = [each(value, 2, lambda: f"{name}(): expected {what} to be an int or two, but got {value}") for what, value in
                (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))]
     for what, value in zip(("kernel", "dilation", "pad", "stride"), numbers):
         if min(value) < (what != "pad"):
@@ -85,7 +85,7 @@ def _block_arguments(name, kernel_size, dilation, padding, stride):
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The windows of images (N, C, H, W) or (C, H, W) as columns: (N, C * elements of a window, windows).
 
-    >>> F.unfold(torch.arange(9.).reshape(1, 1, 3, 3), 2)[0, :, 0]
+    >>> nn.functional.unfold(torch.arange(9.).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])
     """
     kernel, dilation, padding, stride = _block_arguments("unfold", kernel_size, dilation, padding, stride)
@@ -105,7 +105,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The adjoint of :func:`unfold`: images of size ``output_size`` whose elements are the sums of their copies in the columns."""
     kernel, dilation, padding, stride = _block_arguments("fold", kernel_size, dilation, padding, stride)
-    size = each(output_size, 2, f"fold(): expected output_size to be an int or two, but got {output_size}")
+    size = each(output_size, 2, lambda: f"fold(): expected output_size to be an int or two, but got {output_size}")
     if input.dim() not in (2, 3) or 0 in input.shape[input.dim() - 2:]:
         raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
                            f"{list(input.shape)}")
