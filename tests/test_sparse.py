@@ -552,3 +552,20 @@ def test_in_place_functions_reach_torch_function():
     torch.exp(x, out=torch.empty(2))
     assert calls == [("add_", []), ("mul_", []), ("exp", ["out"])]
     assert type(x) is Logged and x.tolist() == [4, 4]
+
+
+def test_files():
+    """Written as PyTorch writes them; a file whose places lie outside of the shape is refused."""
+    import io
+    s = {"s": sample(), "c": sample().coalesce(), "h": random_sparse(3, 4, sparse_dim=1)[0]}
+    file = io.BytesIO()
+    torch.save(s, file)
+    for name, again in torch.load(io.BytesIO(file.getvalue())).items():
+        is_sparse(again, s[name].to_dense().numpy())
+        assert again.is_coalesced() == s[name].is_coalesced() and again._nnz() == s[name]._nnz() and again.dtype is s[name].dtype
+    moved = sample()
+    moved.array.shape = (1, 1)
+    file = io.BytesIO()
+    torch.save(moved, file)
+    with pytest.raises(RuntimeError, match="found index 1"):
+        torch.load(io.BytesIO(file.getvalue()))

@@ -13,9 +13,7 @@ cnp.import_array()
 
 
 def new_like(TensorBase t not None, fill):
-    """A tensor of this shape, dtype, device and layout: uninitialised (None) or filled with a number."""
-    if type(t.array) is not cnp.ndarray and hasattr(t.array, "new_like"):
-        return t.array.new_like(fill)             # not a backend's array: another layout's
+    """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
     backend = t.device._backend
     dtype = backend.dtypes[t.dtype.name]
     where = () if t.device.index is None else (t.device.index,)

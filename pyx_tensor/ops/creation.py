@@ -156,7 +156,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
         if overrides.is_asked_about(input):
-            return overrides.ask(make, (input,), (input,), dict(dtype=dtype, device=device, requires_grad=requires_grad))
+            return overrides.ask(make, (input,), (input,), dict(dtype=dtype, layout=layout, device=device, requires_grad=requires_grad))
         _check_like(name, input)
         if dtype is None and device is None and layout is None and not requires_grad:
             return new_like(input, fill)

@@ -1,5 +1,6 @@
 """Sparse tensors: making them from parts and from dense ones, and arithmetic element by element."""
 from ..core.dtype import can_cast
+from ..core.memory_format import strided
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 from . import sparse_products, sparse_shape  # noqa: F401  (they enter their handlers)
@@ -131,6 +132,15 @@ def written(out, result):
 def _clone(input, *, memory_format=None):
     parts = input.array
     return rebuilt(input, B.clone(values_of(input)), indices=B.clone(parts.indices))
+
+
+@handles("zeros_like", "empty_like")
+def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False):
+    options = dict(dtype=dtype or input.dtype, device=device or input.device)
+    if layout is strided:
+        return B.zeros(tuple(input.shape), **options, requires_grad=requires_grad)
+    place = B.zeros(0, **options)
+    return empty(input.shape, input.sparse_dim(), place.dtype, place.device).requires_grad_(requires_grad)
 
 
 @handles("alias")

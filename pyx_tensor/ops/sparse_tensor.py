@@ -58,12 +58,6 @@ class Coordinates:
     def __array__(self, *args, **kwargs):
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
-    def new_like(self, fill):
-        """What `zeros_like` and `empty_like` make of such a tensor."""
-        if fill:
-            raise NotImplementedError("ones_like: a sparse tensor full of ones isn't sparse; use to_dense() first")
-        return empty(self.shape, self.indices.shape[0], self.values.dtype, self.values.device)
-
 
 def _refusal(name, tensor):
     kind = "SparseCPU" if tensor.device.type == "cpu" else f"Sparse{tensor.device.type.upper()}"

@@ -138,3 +138,13 @@ def test_optimizers(optimizer, options):
         assert results[0] == results[1]
     else:
         np.testing.assert_allclose(*results, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ("matrix", "coalesced", "hybrid", "empty", "complex"))
+def test_files(kind, tmp_path):
+    """Files go both ways."""
+    s, t = operands(pyx_tensor, kind)[0], operands(torch, kind)[0]
+    pyx_tensor.save({"s": s}, tmp_path / "ours.pt")
+    torch.save({"s": t}, tmp_path / "theirs.pt")
+    there, here = torch.load(tmp_path / "ours.pt")["s"], pyx_tensor.load(tmp_path / "theirs.pt")["s"]
+    assert str(there) == str(t) and str(here) == str(s) and there.is_coalesced() == t.is_coalesced() == here.is_coalesced()
