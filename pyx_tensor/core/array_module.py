@@ -36,7 +36,8 @@ POINTWISE = {
     "bitwise_right_shift": "i bitwise_right_shift right_shift",
 }
 UNCHANGED_INTEGERS = ("floor", "ceil", "trunc", "round")
-ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma")      # no module has these: computed by way of NumPy
+ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtri", "gammainc", "gammaincc",
+           "zeta")      # no module has these: computed by way of NumPy
 # Exponent of 1/n by which a Fourier transform is scaled -> what modules call that.
 FORWARD_NORMS = {0: "backward", 0.5: "ortho", 1: "forward"}
 INVERSE_NORMS = {0: "forward", 0.5: "ortho", 1: "backward"}

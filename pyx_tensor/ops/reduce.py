@@ -97,22 +97,22 @@ def _extreme_vjp(B, g, y, input, dim, keepdim):
     return B.mul(share, mask)
 
 
-@primitive(promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
 def amax(B, input: T, dim: Dims = (), keepdim=False):
     """The largest element of all, or along dims; elements that are equally large share the gradient."""
 
 
-@primitive(promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
 def amin(B, input: T, dim: Dims = (), keepdim=False):
     """The smallest element of all, or along dims."""
 
 
-@primitive(promote="common", result="int64", nograd=True)
+@primitive(exact_out=True, promote="common", result="int64", nograd=True)
 def argmax(B, input: T, dim: Dim = None, keepdim=False):
     """The index of the largest element along a dim, or in the flattened tensor; the first where several are equal."""
 
 
-@op(promote="common", result="int64", nograd=True)
+@op(exact_out=True, promote="common", result="int64", nograd=True)
 def argmin(B, input: T, dim: Dim = None, keepdim=False):
     """The index of the smallest element along a dim, or in the flattened tensor."""
     if input.dtype.is_floating_point or input.dtype.is_signed:
@@ -330,7 +330,7 @@ def _vector_norm(B, input: T, p, dim: Dims, keepdim):
     return B.pow(B.sum(B.pow(size, p), dim or None, keepdim), 1 / p)
 
 
-@op()
+@op(exact_out=True)
 def norm(B, input: T, p="fro", dim=None, keepdim=False, *, dtype=None):
     """The p-norm of all elements, or along dims.
 

@@ -126,7 +126,7 @@ def outer(B, input: T, vec2: T):
 
 def _scaled(B, x, factor):
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        factor = int(factor)
+        factor = bool(factor) if x.dtype.name == "bool" else int(factor)
     return x if factor == 1 else B.mul(x, factor)
 
 
