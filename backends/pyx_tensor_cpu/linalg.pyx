@@ -203,7 +203,7 @@ def lu_factor(cnp.ndarray a):
 
 def lu_permutation(cnp.ndarray pivots, i64 rows):
     """Places (int64) of the rows that a factorisation puts in order, from exchanges counted from 1."""
-    cdef cnp.ndarray steps = np.ascontiguousarray(pivots, np.int64)
+    cdef cnp.ndarray steps = np.ascontiguousarray(pivots, np.int64)      # of one dim at least
     cdef i64 k = steps.shape[steps.ndim - 1], i, j, count = cnp.PyArray_SIZE(steps) // max(1, k)
     cdef const i64* step = <const i64*>cnp.PyArray_DATA(steps)
     cdef cnp.ndarray places
@@ -466,13 +466,18 @@ def geqrf(cnp.ndarray a):
     return _transposed_copy(factors), tau[..., 0, :]
 
 
+cdef i64 count_reflections(cnp.ndarray a, cnp.ndarray tau) except? -2:
+    """How many factors tau has for each matrix; -1 where it isn't a batch of vectors as `a` is one of matrices."""
+    return tau.shape[tau.ndim - 1] if tau.ndim == a.ndim - 1 and tau.dtype == a.dtype and np.shape(tau)[:-1] == _batch(a) else -1
+
+
 def householder_product(cnp.ndarray a, cnp.ndarray tau):
     """The first columns of the product of reflections that geqrf gives."""
     cdef Job job
     start(&job, "householder_product", a, square=False)
     job.m, job.n = job.n, job.m
-    job.k = tau.shape[tau.ndim - 1]
-    if not job.m >= job.n >= job.k or np.shape(tau)[:-1] != _batch(a):
+    job.k = count_reflections(a, tau)
+    if not job.m >= job.n >= job.k >= 0:
         raise ValueError(f"householder_product: {np.shape(tau)} factors do not fit matrices of shape {np.shape(a)}")
     q, factors = _transposed_copy(a), _copy(tau[..., None, :])
     set_a(&job, q)
@@ -494,9 +499,9 @@ def ormqr(cnp.ndarray a, cnp.ndarray tau, cnp.ndarray c, bint left=True, bint tr
     """Q C, C Q or the same with Q^H, from geqrf's results."""
     cdef Job job
     start(&job, "ormqr", a, square=False)
-    k = tau.shape[tau.ndim - 1]
-    if (c.ndim != a.ndim or c.dtype != a.dtype or _batch(a) != _batch(c) or np.shape(tau)[:-1] != _batch(a)
-            or np.shape(a)[-2] != np.shape(c)[-2 if left else -1] or k > min(np.shape(a)[-2:])):
+    k = count_reflections(a, tau)
+    if (c.ndim != a.ndim or c.dtype != a.dtype or _batch(a) != _batch(c) or np.shape(a)[-2] != np.shape(c)[-2 if left else -1]
+            or not 0 <= k <= min(np.shape(a)[-2:])):
         raise ValueError(f"ormqr: shapes {np.shape(a)}, {np.shape(tau)} and {np.shape(c)} do not fit")
     reflections, factors, result = _transposed_copy(a[..., :k]), _copy(tau[..., None, :]), _transposed_copy(c)
     set_a(&job, reflections)
