@@ -10,7 +10,7 @@ of the transpose (inverse, determinant, SVD, symmetric problems) nothing is tran
 """
 cimport numpy as cnp
 from cython.parallel cimport prange
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -164,14 +164,34 @@ def _real(dtype):
 
 # ---- LU -----------------------------------------------------------------------------------------------------------
 
+include "kernels/small_lu.pxi"
+
+
+cdef bint is_small(const Job* job) noexcept nogil:
+    return job.form < C64 - F32 and job.m <= SMALL and job.n <= SMALL
+
+
 cdef void lu_step(const Job* job, i64 i) noexcept nogil:
-    job.info[i] = <cnp.int32_t>openblas.blas.getrf[job.form](
-        COLUMN_MAJOR, job.m, job.n, job.a + i * job.a_step, max(1, job.m), job.pivots + i * job.pivots_step)
+    cdef char* a = job.a + i * job.a_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
+    if not is_small(job):
+        job.info[i] = <cnp.int32_t>openblas.blas.getrf[job.form](COLUMN_MAJOR, job.m, job.n, a, max(1, job.m), pivots)
+    elif job.form == 0:
+        job.info[i] = <cnp.int32_t>small_lu(<float*>a, job.m, job.n, pivots)
+    else:
+        job.info[i] = <cnp.int32_t>small_lu(<double*>a, job.m, job.n, pivots)
 
 
 cdef void lu_solve_step(const Job* job, i64 i) noexcept nogil:
-    openblas.blas.getrs[job.form](COLUMN_MAJOR, job.trans, job.n, job.k, job.a + i * job.a_step, max(1, job.n),
-                                  job.pivots + i * job.pivots_step, job.b + i * job.b_step, max(1, job.n))
+    cdef char* a = job.a + i * job.a_step
+    cdef char* b = job.b + i * job.b_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
+    if not is_small(job):
+        openblas.blas.getrs[job.form](COLUMN_MAJOR, job.trans, job.n, job.k, a, max(1, job.n), pivots, b, max(1, job.n))
+    elif job.form == 0:
+        small_lu_solve(<const float*>a, pivots, <float*>b, job.n, job.k, job.trans != b'N')
+    else:
+        small_lu_solve(<const double*>a, pivots, <double*>b, job.n, job.k, job.trans != b'N')
 
 
 cdef void solve_step(const Job* job, i64 i) noexcept nogil:
@@ -181,10 +201,17 @@ cdef void solve_step(const Job* job, i64 i) noexcept nogil:
 
 
 cdef void inverse_step(const Job* job, i64 i) noexcept nogil:
+    cdef char* a = job.a + i * job.a_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
     lu_step(job, i)
-    if job.info[i] == 0:
-        job.info[i] = <cnp.int32_t>openblas.blas.getri[job.form](
-            COLUMN_MAJOR, job.n, job.a + i * job.a_step, max(1, job.n), job.pivots + i * job.pivots_step)
+    if job.info[i] != 0:
+        return
+    if not is_small(job):
+        job.info[i] = <cnp.int32_t>openblas.blas.getri[job.form](COLUMN_MAJOR, job.n, a, max(1, job.n), pivots)
+    elif job.form == 0:
+        small_inverse(<float*>a, pivots, job.n)
+    else:
+        small_inverse(<double*>a, pivots, job.n)
 
 
 def lu_factor(cnp.ndarray a):
