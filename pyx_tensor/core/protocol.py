@@ -11,6 +11,18 @@ class OutOfMemoryError(RuntimeError, MemoryError):
     """Memory doesn't suffice for a result; a RuntimeError as PyTorch's, and Python's MemoryError."""
 
 
+class Permissions:
+    """What the user's program asks for or allows, for backends to heed; the front end writes it."""
+
+    deterministic = False          # the same bits in every run
+    tf32 = False                   # products of float32 may round their factors to 10 bits
+    reduced_float16 = True         # sums of products of float16 may be added up in float16
+    reduced_bfloat16 = True        # the same of bfloat16
+
+
+permissions = Permissions()
+
+
 class Backend(DerivedEntries):
     """Base class of backends. Capabilities are declared here, never guessed from a name."""
 
