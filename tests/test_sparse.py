@@ -343,6 +343,50 @@ def test_products_refuse(call):
         call(torch.ones(2, 3, dtype=torch.float64).to_sparse(), torch.ones(2, 3, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ("int64", "int32", "float16", "float32", "float64", "complex64", "complex128"))
+def test_products_of_every_dtype(dtype, device):
+    random = np.random.default_rng(0)
+    indices, values, c = random.integers(0, 6, (2, 30)), np.rint(random.standard_normal(30) * 3), np.rint(random.standard_normal((6, 4)) * 3)
+    if dtype.startswith("complex"):
+        values, c = values * (1 + 2j), c * (2 - 1j)
+    expected = np.zeros((6, 4), values.dtype)
+    for (row, column), value in zip(indices.T, values):
+        expected[row] += value * c[column]
+    s = torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(values), (6, 6)).to(device, getattr(torch, dtype))
+    d = torch.from_numpy(c).to(device, getattr(torch, dtype))
+    for matrix in (s, s.coalesce()):
+        result = matrix @ d
+        assert result.dtype is d.dtype
+        is_dense(result, expected)
+        is_dense(matrix @ d.t().contiguous().t(), expected)
+        assert (matrix @ d[:, :0]).shape == (6, 0)
+
+
+def test_large_products():
+    """Over several threads, which share rows that rise."""
+    random = np.random.default_rng(0)
+    indices, values, c = random.integers(0, 500, (2, 20000)), random.standard_normal(20000), random.standard_normal((500, 16))
+    s = torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(values), (500, 500))
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            is_dense(s @ torch.from_numpy(c), s.to_dense().numpy() @ c, 1e-9)
+            is_dense(s.coalesce() @ torch.from_numpy(c), s.to_dense().numpy() @ c, 1e-9)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_places_that_were_moved_outside_are_found():
+    for row in (0, 1):
+        s = sample()
+        s._indices()[row, 0] = 99
+        for call in (lambda: s @ torch.ones(3, 2), lambda: torch.ones(2, 3).add_(s)):
+            with pytest.raises((RuntimeError, IndexError)):
+                call()
+
+
 def test_spdiags():
     d = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
     is_sparse(torch.sparse.spdiags(d, torch.tensor([0, 1]), (3, 3)), [[1, 5, 0], [0, 2, 6], [0, 0, 3]])
@@ -534,6 +578,26 @@ def test_host_access_is_refused():
     one = torch.sparse_coo_tensor([[0]], [2.0])
     assert one.item() == 2 and bool(one) and float(one) == 2
     assert torch.is_tensor(s) and torch.numel(s) == 6 and hash(s) and s.is_floating_point()
+
+
+def test_no_other_class_takes_the_contents_over():
+    s, dense = sample(), torch.ones(2, 3)
+    for call in (lambda: nn.Parameter(s), lambda: torch.Tensor(s), lambda: dense.set_(s), lambda: setattr(dense, "data", s)):
+        with pytest.raises((NotImplementedError, RuntimeError), match="sparse"):
+            call()
+    assert dense.sum() == 6
+
+
+def test_writes_in_the_graph():
+    v = torch.tensor(VALUES, dtype=torch.float64, requires_grad=True)
+    s = made_from(v) * 2
+    s.mul_(3).add_(s)
+    s.to_dense().sum().backward()
+    assert v.grad.tolist() == [12] * 4
+    s = made_from(v) * 2
+    s.retain_grad()
+    s.to_dense().sum().backward()
+    is_sparse(s.grad, [[0, 0, 1], [1, 0, 1]])
 
 
 def test_in_place_functions_reach_torch_function():

@@ -50,6 +50,7 @@ class Coordinates:
 
     __slots__ = ("indices", "values", "shape", "coalesced", "dtype")
     __array_ufunc__ = None
+    layout = sparse_coo
 
     def __init__(self, indices, values, shape, coalesced):
         self.indices, self.values, self.shape, self.coalesced = indices, values, tuple(shape), coalesced
