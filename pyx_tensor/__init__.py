@@ -49,7 +49,7 @@ _LAZY = {
     **dict.fromkeys(("bilinear", "celu", "celu_", "cosine_similarity", "pairwise_distance", "prelu", "rms_norm", "rrelu", "rrelu_", "selu", "selu_"),
                     "nn.functional"),
     **dict.fromkeys(("alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-                     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "frobenius_norm", "group_norm", "hinge_embedding_loss",
+                     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "group_norm", "hinge_embedding_loss",
                      "instance_norm", "kl_div", "margin_ranking_loss", "native_dropout", "norm_except_dim", "poisson_nll_loss",
                      "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
