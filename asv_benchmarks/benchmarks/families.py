@@ -190,6 +190,39 @@ images_step = training_step(images, torch.optim.SGD(images.parameters(), lr=0.01
              "CNN 32-64-128-10, batch 64, SGD": "images_step()"}
 
 
+class Fourier(_Family):
+    """Fourier transforms of float32 and complex64: rows, an image, a signal of a million values, one second of speech in frames."""
+    prepare = """
+rows, image, signal = torch.randn(64, 1024), torch.randn(256, 256), torch.randn(1 << 20)
+spectra, speech, window = torch.fft.rfft(rows), torch.randn(4, 48000), torch.hann_window(400)
+"""
+    cases = {
+        "rfft 64 x 1024": "torch.fft.rfft(rows)", "irfft 64 x 1024": "torch.fft.irfft(spectra)", "fft2 256 x 256": "torch.fft.fft2(image)",
+        "rfft 1M": "torch.fft.rfft(signal)", "stft 4 x 48000": "torch.stft(speech, 400, 160, window=window, return_complex=True)",
+    }
+    numpy_prepare = "rows, image, signal = (np.random.randn(*n).astype(np.float32) for n in ((64, 1024), (256, 256), (1 << 20,)))"
+    numpy_cases = {"rfft 64 x 1024": "np.fft.rfft(rows)", "fft2 256 x 256": "np.fft.fft2(image)", "rfft 1M": "np.fft.rfft(signal)"}
+
+
+class Special(_Family):
+    """Special functions of a million float32 values."""
+    prepare = "x, p = torch.randn(1_000_000), torch.rand(1_000_000)"
+    cases = {"i0": "torch.i0(x)", "erfcx": "torch.special.erfcx(x)", "log_ndtr": "torch.special.log_ndtr(x)", "ndtri": "torch.special.ndtri(p)",
+             "igamma": "torch.igamma(p, p)"}
+
+
+class Sparse(_Family):
+    """A sparse matrix of 5000 x 5000 with 50 000 values: made, multiplied, added; and the gradient of an embedding."""
+    prepare = """
+places, values, right = torch.randint(0, 5000, (2, 50_000)), torch.randn(50_000), torch.randn(5000, 64)
+made = torch.sparse_coo_tensor(places, values, (5000, 5000))
+sparse, dense = made.coalesce(), torch.zeros(5000, 5000)
+table, words = torch.nn.Embedding(100_000, 64, sparse=True), torch.randint(0, 100_000, (32, 64))
+"""
+    cases = {"coalesce": "made.coalesce()", "times 5000 x 64": "torch.sparse.mm(sparse, right)", "added to a dense matrix": "dense.add_(sparse)",
+             "embedding and its gradient": "table.weight.grad = None; table(words).sum().backward()"}
+
+
 class Import(_Family):
     """A fresh interpreter that imports the library."""
     prepare = "import subprocess, sys"
@@ -198,4 +231,4 @@ class Import(_Family):
     numpy_cases = {"import": "subprocess.run([sys.executable, '-c', 'import numpy'], check=True)"}
 
 
-FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Convolution, Pooling, Training, Import)
+FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Convolution, Pooling, Training, Fourier, Special, Sparse, Import)
