@@ -3,7 +3,7 @@ from ..core import definitions, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
-from . import attention, recurrent, recurrent_networks  # noqa: F401
+from . import attention, ctc, recurrent, recurrent_networks  # noqa: F401
 from . import (  # noqa: F401  (each enters its operations)
     activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
     scatter, search, select, shape, sorting, spectral, statistics, stft, storage, tensor_types, views, windows)

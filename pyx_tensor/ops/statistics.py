@@ -123,3 +123,16 @@ def cross(B, input: T, other: T, dim=None):
     if input.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
     return B.sub(B.mul(B.roll(input, -1, dim), B.roll(other, -2, dim)), B.mul(B.roll(input, -2, dim), B.roll(other, -1, dim)))
+
+
+@op(method=False)
+def pdist(B, input: T, p=2.0):
+    """The distances, in the p-norm, of all pairs of rows of (N, M): (0, 1), (0, 2), …, (1, 2), …"""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = B.unbind(B.triu_indices(input.shape[0], input.shape[0], 1, device=input.device), 0)
+    return B.norm(B.sub(B.index_select(input, 0, first), B.index_select(input, 0, second)), p, -1)
