@@ -15,6 +15,7 @@ NAMES = sorted(set(PUBLIC.values()) - RANDOM)
 DIFFERENTIABLE = [n for n in NAMES if not functions[n].op.nograd]
 # Rounding makes finite differences useless: their gradient is 0 or 1 by definition.
 FLAT = {"floor", "ceil", "trunc", "round", "sign", "nextafter", "copysign", "heaviside", "frac", "remainder", "fmod", "frexp"}
+FLAT |= {"ctc_loss"}      # its gradient takes the log probabilities to be normalised, as PyTorch's does
 
 
 def flat(result):

@@ -2,7 +2,7 @@
 
 ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``; ``size_average`` and ``reduce`` are its deprecated forms.
 """
-from dataclasses import dataclass
+from collections import namedtuple
 from math import prod
 
 from .. import functional as F
@@ -287,15 +287,10 @@ class CTCLoss(_Loss):
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
 
 
-@dataclass
-class LinearCrossEntropyOptions:
-    """How :class:`LinearCrossEntropyLoss` may save memory in PyTorch; here without effect."""
-
-    allow_retain_graph: bool = False
-    batch_chunk_size: int = None
-    chunking_method: str = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: object = None
+LinearCrossEntropyOptions = namedtuple(
+    "LinearCrossEntropyOptions", ("allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy", "acc_dtype"),
+    defaults=(False, None, "auto", "auto", None))
+LinearCrossEntropyOptions.__doc__ = "How :class:`LinearCrossEntropyLoss` may save memory in PyTorch; here without effect."
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
