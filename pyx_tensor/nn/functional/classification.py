@@ -43,26 +43,6 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     return (1 - label_smoothing) * loss + label_smoothing / input.size(class_dim) * spread
 
 
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0,
-                         options=None):
-    """:func:`cross_entropy` of a linear map of ``input``.
-
-    Args:
-        input: (N, in_features) or (in_features).
-        linear_weight: (C, in_features), or (C, d_1, …, in_features) for scores (N, C, d_1, …); ``linear_bias`` has its shape without the last dim.
-        ignore_index: a class that counts as nothing, -100 by default.
-        options: how to save memory; without effect on the result, and here without effect at all.
-        The others are those of :func:`cross_entropy`.
-    """
-    if input.shape[-1] != linear_weight.shape[-1]:
-        raise RuntimeError(f"expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and {linear_weight.shape[-1]}, "
-                           "respectively")
-    shape, flat = linear_weight.shape[:-1], linear_weight.reshape(-1, linear_weight.shape[-1])
-    scores = ops.linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1))
-    return cross_entropy(scores.reshape(*input.shape[:-1], *shape), target, weight, ignore_index=-100 if ignore_index is None else ignore_index,
-                         reduction=reduction, label_smoothing=label_smoothing)
-
-
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """The negative log likelihood of label sequences under all their alignments (Graves et al., 2006).
 

@@ -2,7 +2,6 @@
 
 ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``; ``size_average`` and ``reduce`` are its deprecated forms.
 """
-from collections import namedtuple
 from math import prod
 
 from .. import functional as F
@@ -285,12 +284,6 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs, targets, input_lengths, target_lengths):
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
-
-
-LinearCrossEntropyOptions = namedtuple(
-    "LinearCrossEntropyOptions", ("allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy", "acc_dtype"),
-    defaults=(False, None, "auto", "auto", None))
-LinearCrossEntropyOptions.__doc__ = "How :class:`LinearCrossEntropyLoss` may save memory in PyTorch; here without effect."
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
