@@ -1,9 +1,10 @@
 """Normalisation."""
 from math import prod
 
+from ...core.typeinfo import finfo
 from ...ops import namespace as ops
 from ...ops.nn import update_statistics_
-from ...core.typeinfo import finfo
+from ._arguments import takes_tensors
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -85,6 +86,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (mean * alpha + k).pow(beta)
 
 
+@takes_tensors()
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divide by the ``p``-norm over ``dim``, or by ``eps`` where the norm is smaller."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps)
