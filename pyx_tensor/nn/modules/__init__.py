@@ -18,6 +18,7 @@ from .loss import (  # noqa: F401
     NLLLoss, PoissonNLLLoss, SmoothL1Loss, SoftMarginLoss, TripletMarginLoss, TripletMarginWithDistanceLoss)
 from ..functional.linear_cross_entropy import LinearCrossEntropyOptions  # noqa: F401
 from .module import Module  # noqa: F401
+from .old_names import Container, DataParallel, NLLLoss2d  # noqa: F401
 from .normalization import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm  # noqa: F401
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase  # noqa: F401
 from .sparse import Embedding, EmbeddingBag  # noqa: F401
