@@ -110,13 +110,30 @@ cdef inline void product(const Problem* p, const Matrix* a, const Matrix* b, con
     multiply(p.code, a, b, c.data, c.row, accumulate, p.use_blas and a.rows * a.columns * b.columns >= SMALLEST_PRODUCT)
 
 
+cdef bint lead_alike(cnp.ndarray a, cnp.ndarray b, int dims) noexcept:
+    """Whether both have the same first dims, and as many in all."""
+    cdef int i
+    if cnp.PyArray_NDIM(a) != cnp.PyArray_NDIM(b):
+        return False
+    for i in range(dims):
+        if cnp.PyArray_DIM(a, i) != cnp.PyArray_DIM(b, i):
+            return False
+    return True
+
+
+cdef bint is_rows(cnp.ndarray a, cnp.ndarray query, Py_ssize_t columns) noexcept:
+    """Whether an array has a row of `columns` for each query."""
+    cdef int nd = cnp.PyArray_NDIM(query)
+    return code_of(a) == code_of(query) and lead_alike(a, query, nd - 1) and cnp.PyArray_DIM(a, nd - 1) == columns
+
+
 cdef int describe(Problem* p, str name, list held, cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, double scale, bint causal) except -1:
     cdef int i, nd = cnp.PyArray_NDIM(query)
     p.code = code_of(query)
     if p.code != F32 and p.code != F64:
         raise TypeError(f"{name}(): no kernel for dtype {query.dtype}")
-    if nd < 2 or np.shape(key)[:-2] != np.shape(query)[:-2] or np.shape(value)[:-1] != np.shape(key)[:-1] or np.shape(key)[-1] != np.shape(query)[-1] \
-            or code_of(key) != p.code or code_of(value) != p.code:
+    if nd < 2 or not lead_alike(query, key, nd - 2) or not lead_alike(key, value, nd - 1) or code_of(key) != p.code or code_of(value) != p.code \
+            or cnp.PyArray_DIM(key, nd - 1) != cnp.PyArray_DIM(query, nd - 1):
         raise ValueError(f"{name}(): query {np.shape(query)}, key {np.shape(key)} and value {np.shape(value)} don't fit")
     p.kernels = &table.single if p.code == F32 else &table.double_
     p.item, p.batch_dims, p.batches = cnp.PyArray_ITEMSIZE(query), nd - 2, 1
@@ -130,8 +147,8 @@ cdef int describe(Problem* p, str name, list held, cnp.ndarray query, cnp.ndarra
     p.queries, p.keys = p.query.matrix.rows, p.key.matrix.rows
     p.scale, p.causal, p.masked = scale, causal, mask is not None
     if mask is not None:
-        if np.shape(mask) != (*np.shape(query)[:-1], p.keys) or code_of(mask) != p.code:
-            raise ValueError(f"{name}(): expected a mask of shape {(*np.shape(query)[:-1], p.keys)}, got {np.shape(mask)}")
+        if not is_rows(mask, query, p.keys):
+            raise ValueError(f"{name}(): a mask of shape {np.shape(mask)} doesn't fit query {np.shape(query)} and key {np.shape(key)}")
         held.append(fill_operand(&p.mask, mask, False))
         if p.mask.matrix.column != 1 and p.keys > 1:
             held.append(fill_operand(&p.mask, np.ascontiguousarray(mask), False))
@@ -286,8 +303,7 @@ def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.nd
     if needs[3]:
         raise TypeError("attention_backward(): no kernel for the gradient of a mask")
     describe(&p, "attention_backward", held, query, key, value, mask, scale, causal)
-    if np.shape(g) != (*np.shape(query)[:-1], p.value.matrix.columns) or np.shape(total) != np.shape(query)[:-1] or code_of(g) != p.code \
-            or code_of(total) != p.code:
+    if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != p.batches * p.queries or code_of(total) != p.code:
         raise ValueError(f"attention_backward(): a gradient of shape {np.shape(g)} doesn't fit query {np.shape(query)} and value {np.shape(value)}")
     held.append(fill_operand(&p.g, g, p.use_blas))
     total = np.ascontiguousarray(total)
