@@ -109,6 +109,36 @@ def cdist(B, x1: T, x2: T, p=2.0, compute_mode=None):
     return B._vector_norm(away, float(p), -1, False)
 
 
+@op(method=False)
+def pdist(B, input: T, p=2.0):
+    """The p-norm distances of all pairs of rows of a matrix (n, m): the part above the diagonal of `cdist`, row by row."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = B.unbind(B.triu_indices(input.shape[0], input.shape[0], 1, device=input.device), 0)
+    return B._vector_norm(B.sub(B.index_select(input, 0, first), B.index_select(input, 0, second)), float(p), -1, False)
+
+
+@op(exact_out=True, promote="common")
+def cross(B, input: T, other: T, dim=None):
+    """The cross products of vectors of three elements along a dim (by default the first dim of size 3)."""
+    if input.ndim != other.ndim:
+        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {list(input.shape)} and {list(other.shape)}")
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+    input, other = B.broadcast_tensors(input, other)
+    return B.sub(B.mul(B.roll(input, -1, dim), B.roll(other, -2, dim)), B.mul(B.roll(input, -2, dim), B.roll(other, -1, dim)))
+
+
 # --- digests ------------------------------------------------------------------------------------------------------
 @op(nograd=True, entry=False)
 def hash_tensor(B, input: T, dim: Dims = None, *, keepdim=False, mode=0):
