@@ -1,4 +1,5 @@
 """Activation functions."""
+import math
 import warnings
 
 from ...core.dtype import by_name
@@ -81,6 +82,11 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 @takes_tensors()
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the range otherwise."""
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     falling = input <= 0
@@ -98,7 +104,11 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 @takes_tensors(2)
 def prelu(input, weight):
     """Leaky ReLU with a learned slope: one number, or one per channel (dimension 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
         channels = input.size(1) if input.dim() > 1 else 1
         if weight.numel() != channels:
             raise RuntimeError("Mismatch of parameter numbers and input channel size. "
