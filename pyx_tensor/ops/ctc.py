@@ -84,17 +84,20 @@ def _emissions(B, log_probs, states):
     return B.gather(log_probs, 2, B.expand(B.unsqueeze(states, 0), (log_probs.shape[0], *states.shape)))
 
 
-@op(method=False, hidden=True, grad_name="CtcLoss", vjp=dict(
-    log_probs=lambda B, g, log_probs, targets, input_lengths, target_lengths, blank:
-        B.ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank)))
+@op(method=False, hidden=True, entry="ctc_loss", aux=("alpha",), grad_name="CtcLoss", vjp=dict(
+    log_probs=lambda B, g, y, log_probs, targets, input_lengths, target_lengths, blank, alpha:
+        B.ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, y, alpha)))
 def _ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blank):
-    """The negative log likelihood of each row's labels: log_probs (T, N, C), targets (N, S), lengths lists of N numbers."""
+    """The negative log likelihood of each row's labels: log_probs (T, N, C), targets (N, S), lengths lists of N numbers.
+
+    Hidden output: what a kernel keeps for its backward.
+    """
     states, skips = _states(B, targets, blank)
-    return _forward(B, _emissions(B, log_probs, states), skips, input_lengths, target_lengths)[1]
+    return _forward(B, _emissions(B, log_probs, states), skips, input_lengths, target_lengths)[1], None
 
 
 @op(method=False, hidden=True, entry="ctc_loss_backward", nograd=True)
-def ctc_loss_backward(B, g: T, log_probs: T, targets: Raw, input_lengths, target_lengths, blank):
+def ctc_loss_backward(B, g: T, log_probs: T, targets: Raw, input_lengths, target_lengths, blank, losses: Raw, alpha: Raw):
     """The gradient of _ctc_loss's log_probs, taken to be normalised, as PyTorch's: it vanishes where the model is right."""
     states, skips = _states(B, targets, blank)
     posteriors, losses = _posteriors(B, _emissions(B, log_probs, states), skips, input_lengths, target_lengths)
