@@ -130,16 +130,18 @@ cdef int rows_threads(const Problem* p) noexcept:
 
 cdef void forward_rows(const Problem* p, const Floating* log_probs, double* alpha, Floating* losses) noexcept:
     cdef Py_ssize_t row
-    for row in prange(p.batch, nogil=True, num_threads=rows_threads(p), schedule="static"):
+    cdef int threads = rows_threads(p)
+    for row in prange(p.batch, nogil=True, num_threads=threads, schedule="static"):
         losses[row] = <Floating>forward_row(p, log_probs, row, alpha + row * p.steps * p.states)
 
 
 cdef int backward_rows(const Problem* p, const Floating* log_probs, const double* alpha, const Floating* losses, const Floating* g, Floating* out) except -1:
     cdef Py_ssize_t row
+    cdef int threads = rows_threads(p)
     cdef double* beta = <double*>malloc(max(p.batch, 1) * 2 * p.states * sizeof(double))
     if beta == NULL:
         raise MemoryError(f"ctc_loss_backward(): no memory for {p.states} states")
-    for row in prange(p.batch, nogil=True, num_threads=rows_threads(p), schedule="static"):
+    for row in prange(p.batch, nogil=True, num_threads=threads, schedule="static"):
         backward_row(p, log_probs, alpha + row * p.steps * p.states, losses[row], g[row], out, row, beta + row * 2 * p.states)
     free(beta)
     return 0
