@@ -223,6 +223,63 @@ table, words = torch.nn.Embedding(100_000, 64, sparse=True), torch.randint(0, 10
              "embedding and its gradient": "table.weight.grad = None; table(words).sum().backward()"}
 
 
+class Sequences(_Family):
+    """Training steps of models of sequences: a recurrent language model, and a small GPT."""
+    prepare = """
+nn, functional = torch.nn, torch.nn.functional
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, vocabulary=1000, width=200):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(vocabulary, width), nn.Linear(width, vocabulary)
+        self.rnn = getattr(nn, kind)(width, width, 2)
+
+    def forward(self, x):
+        return self.head(self.rnn(self.embedding(x))[0])
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        batch, steps, width = x.shape
+        q, k, v = (p.view(batch, steps, self.heads, -1).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(width, 2))
+        attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(attended.transpose(1, 2).contiguous().view(batch, steps, width))
+        return x + self.mlp(self.norm2(x))
+
+class GPT(nn.Module):
+    def __init__(self, vocabulary=65, width=128, context=64):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.blocks = nn.Sequential(*[Block(width, 4) for _ in range(4)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.tokens(x) + self.places(torch.arange(x.shape[1])))))
+
+def training_step(model, optimizer, shape, vocabulary):
+    x, y = torch.randint(0, vocabulary, shape), torch.randint(0, vocabulary, shape)
+    def step():
+        optimizer.zero_grad()
+        functional.cross_entropy(model(x).view(-1, vocabulary), y.view(-1)).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.25)
+        optimizer.step()
+    return step
+
+lstm, gru, gpt = Recurrent("LSTM"), Recurrent("GRU"), GPT()
+lstm_step = training_step(lstm, torch.optim.SGD(lstm.parameters(), lr=1.0), (35, 20), 1000)
+gru_step = training_step(gru, torch.optim.SGD(gru.parameters(), lr=1.0), (35, 20), 1000)
+gpt_step = training_step(gpt, torch.optim.AdamW(gpt.parameters()), (12, 64), 65)
+"""
+    cases = {"LSTM-200, 2 layers, 35 steps, batch 20": "lstm_step()", "GRU-200, 2 layers, 35 steps, batch 20": "gru_step()",
+             "GPT, 4 layers of 128, context 64, batch 12": "gpt_step()"}
+
+
 class Import(_Family):
     """A fresh interpreter that imports the library."""
     prepare = "import subprocess, sys"
@@ -231,4 +288,4 @@ class Import(_Family):
     numpy_cases = {"import": "subprocess.run([sys.executable, '-c', 'import numpy'], check=True)"}
 
 
-FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Convolution, Pooling, Training, Fourier, Special, Sparse, Import)
+FAMILIES = tuple(_Family.__subclasses__())
