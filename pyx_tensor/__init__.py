@@ -28,7 +28,12 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
                      "__config__"), None),
-    "multiprocessing": None,
+    **dict.fromkeys(("amp", "multiprocessing", "profiler"), None),
+    **dict.fromkeys((
+        "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+        "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled",
+        "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+        "set_autocast_gpu_dtype"), "amp.autocast_mode"),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",

@@ -54,6 +54,8 @@ cdef class Op(Slot):
     cdef object invoke(self, tuple args, dict kwargs)
     cdef list bind(self, tuple args, dict kwargs)
     cdef object run(self, list args)
+    cdef object dispatch(self, list args)
+    cdef object run_written(self, list args)
     cdef object run_plain(self, list args)
     cdef list with_tensors(self, list args, Device device)
     cdef object finish_default(self, list args, Device device, bint record)
@@ -74,4 +76,4 @@ cdef class Op(Slot):
     cdef list kernel_args(self, list args, DType compute, Device device)
 
 cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
-cdef object intercepted(Op op, list args)
+cdef object intercepted(Op op, list args, bint in_place)

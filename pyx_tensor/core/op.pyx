@@ -13,7 +13,7 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
                         number_operand, shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
@@ -30,14 +30,14 @@ cdef object _intercept = None       # function(op, args, out) for operands that 
 
 
 def set_interceptor(function):
-    """Called once by core/frontend.py: function(op, args) -> result or NotImplemented, for subclasses and profilers."""
+    """Called once by core/frontend.py: function(op, args, in_place) -> result or NotImplemented, for subclasses, autocast and profilers."""
     global _intercept
     _intercept = function
 
 
-cdef object intercepted(Op op, list args):
-    """The result of an operand's class or a profiler that takes over, or NotImplemented."""
-    return _intercept(op, args)
+cdef object intercepted(Op op, list args, bint in_place):
+    """The result of an operand's class, autocast or a profiler that takes over, or NotImplemented."""
+    return _intercept(op, args, in_place)
 
 
 cdef class Op(Slot):
@@ -241,16 +241,28 @@ cdef class Op(Slot):
 
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
-        cdef bint record
-        cdef Device device
         if self.simple and not mode & ~NO_GRAD:
             result = self.run_plain(args)
             if result is not None:
                 return result
-        if mode & INTERCEPT or not all_plain(args):
-            result = intercepted(self, args)
+        if mode & (INTERCEPT | AUTOCAST) or not all_plain(args):
+            result = intercepted(self, args, False)
             if result is not NotImplemented:
                 return result
+        return self.dispatch(args)
+
+    def proceed(self, list args not None, bint in_place=False):
+        """Run without asking the interceptor, which calls this."""
+        return self.run_written(args) if in_place else self.dispatch(args)
+
+    cdef object run_written(self, list args):
+        raise TypeError(f"{self.name}() can't be done in place")
+
+    cdef object dispatch(self, list args):
+        """The general path after interception."""
+        cdef unsigned int mode = get_mode()
+        cdef bint record
+        cdef Device device
         device = self.common_device(args)
         self.normalise(args)
         record = self.gradient is not None and not mode & (NO_GRAD | INFERENCE) and any_needs_grad(args)

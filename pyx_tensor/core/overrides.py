@@ -1,4 +1,6 @@
-"""Operands that are neither Tensor nor Parameter: `__torch_function__`, and results of a subclass's type.
+"""Who has a say in a call: types with a `__torch_function__`, autocast, a profiler.
+
+Operands that are neither Tensor nor Parameter: `__torch_function__`, and results of a subclass's type.
 
 As in PyTorch, a subclass of Tensor gets its own type back from operations unless it says otherwise; a type with a
 `__torch_function__` of its own decides what an operation does with it.
@@ -7,10 +9,20 @@ import threading
 from contextlib import contextmanager
 from operator import attrgetter
 
+from . import autocast
+from .mode import MASKS, has_bits
 from .record import namespace as B
 from .tensor import TensorBase
 
 _thread = threading.local()
+_WATCHED, _AUTOCAST = MASKS["intercept"], MASKS["autocast"]
+_watch = None
+
+
+def set_watcher(function):
+    """Let `function(name, args, run)` see the calls of threads whose mode word has the bit for it; `run()` gives the result."""
+    global _watch
+    _watch = function
 
 
 @contextmanager
@@ -58,8 +70,23 @@ def call_form(signature, args):
 
 
 def interceptor(plain):
-    """The call path's function for operands whose types aren't among `plain`."""
-    def intercept(operation, args):
+    """The call path's function for operands whose types aren't among `plain`, and for threads with a bit of the mode word set."""
+    def intercept(operation, args, in_place):
+        if _watch is not None and has_bits(_WATCHED):
+            return _watch(operation.name + "_" * in_place, args, lambda: watched(operation, args, in_place))
+        return NotImplemented if in_place else decide(operation, args)
+
+    def watched(operation, args, in_place):
+        result = NotImplemented if in_place else decide(operation, args)
+        return operation.proceed(list(args), in_place) if result is NotImplemented else result
+
+    def decide(operation, args):
+        result = by_types(operation, args)
+        if result is NotImplemented and has_bits(_AUTOCAST):
+            return autocast.intercept(operation, args)
+        return result
+
+    def by_types(operation, args):
         if getattr(_thread, "disabled", False):
             return NotImplemented
         types = overloaded_types(args, plain)

@@ -23,9 +23,12 @@ cdef class ViewOp(Op):
 
     cdef object run(self, list args):
         if get_mode() & INTERCEPT or not all_plain(args):
-            result = intercepted(self, args)
+            result = intercepted(self, args, False)
             if result is not NotImplemented:
                 return result
+        return self.dispatch(args)
+
+    cdef object dispatch(self, list args):
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):

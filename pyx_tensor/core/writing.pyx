@@ -6,8 +6,8 @@ cimport numpy as cnp
 from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
-from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
-from .op cimport FLOAT, REFUSALS, SAME, Op
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
 from .operands cimport (alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar, may_overlap,
                         same_memory, scaled, write_array)
 from .record cimport RAW, RAWS, TENSOR, TENSORS
@@ -58,18 +58,24 @@ cdef class WritableOp(Op):
 
     cdef object run_inplace(self, list args, bint operator):
         """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
-        cdef TensorBase target
-        cdef unsigned int mode = get_mode()
-        cdef bint record
-        cdef OpNode node = None
-        cdef Version version
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if operator:
             for item in args:
                 if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
                     return NotImplemented
-        target = <TensorBase>args[0]
+        if get_mode() & INTERCEPT:
+            result = intercepted(self, args, True)
+            if result is not NotImplemented:
+                return result
+        return self.run_written(args)
+
+    cdef object run_written(self, list args):
+        cdef TensorBase target = <TensorBase>args[0]
+        cdef unsigned int mode = get_mode()
+        cdef bint record
+        cdef OpNode node = None
+        cdef Version version
         record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
         if record:
             if target.inference:

@@ -1,6 +1,7 @@
 """Activation functions."""
 import warnings
 
+from ...core.autocast import computed_low
 from ...core.dtype import by_name
 from ...ops import namespace as ops
 
@@ -93,6 +94,7 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
     return rrelu(input, lower, upper, training, inplace=True)
 
 
+@computed_low
 def prelu(input, weight):
     """Leaky ReLU with a learned slope: one number, or one per channel (dimension 1)."""
     if weight.numel() != 1:

@@ -1,4 +1,5 @@
 """Linear maps and look-up of rows."""
+from ...core.autocast import computed_as_it_is
 from ...core.dtype import by_name
 from ...ops import namespace as ops
 from ...autograd import no_grad
@@ -6,6 +7,7 @@ from ...autograd import no_grad
 linear = ops.linear
 
 
+@computed_as_it_is
 def bilinear(input1, input2, weight, bias=None):
     """y_k = Σ_ij x1_i W_kij x2_j + b_k over the last dimensions of ``input1`` and ``input2``."""
     out_features, in1_features, in2_features = weight.shape

@@ -6,6 +6,7 @@ All take ``reduction``: ``"mean"`` (the default) and ``"sum"`` give one number, 
 import math
 import warnings
 
+from ...core.autocast import computed_in_float32
 from ...core.frontend import Tensor
 from ...ops import namespace as ops
 from ._reduction import apply_reduction, resolve_reduction
@@ -70,6 +71,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     return apply_reduction(loss if weight is None else loss * weight, reduction)
 
 
+@computed_in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target · (log target - input), where ``input`` (and with ``log_target`` also ``target``) is a logarithm.
 
@@ -87,6 +89,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.size(0) if batch_mean and input.dim() else loss
 
 
+@computed_in_float32
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
                      reduction="mean"):
     """Negative log likelihood of counts ``target`` under Poisson rates ``input`` (or their logarithms).
@@ -121,6 +124,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return apply_reduction(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@computed_in_float32
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -129,11 +133,13 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return apply_reduction(loss, reduction)
 
 
+@computed_in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target · input)), targets 1 and -1."""
     return apply_reduction((-target * input).exp().log1p(), resolve_reduction(reduction, size_average, reduce))
 
 
+@computed_in_float32
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target · (input1 - input2) + margin): target 1 says that ``input1`` ranks higher, -1 lower."""
     reduction = resolve_reduction(reduction, size_average, reduce)
