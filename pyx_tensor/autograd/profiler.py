@@ -11,7 +11,7 @@ from ..core.mode import MASKS, swap_bits
 from ..core.tensor import TensorBase
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, caller_lines, format_time  # noqa: F401
 
-_BIT = MASKS["intercept"]
+_BIT = MASKS["profile"]
 _running = threading.local()
 
 

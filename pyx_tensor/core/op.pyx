@@ -13,7 +13,7 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
                         number_operand, shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
@@ -26,18 +26,18 @@ cnp.import_array()
 
 cdef object B = namespace
 REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
-cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
+cdef object _intercept = None       # function(op, args, form, out) for operands that are neither Tensor nor Parameter
 
 
 def set_interceptor(function):
-    """Called once by core/frontend.py: function(op, args, in_place) -> result or NotImplemented, for subclasses, autocast and profilers."""
+    """Called once by core/frontend.py: function(op, args, form, out) -> result or NotImplemented, for subclasses and modes."""
     global _intercept
     _intercept = function
 
 
-cdef object intercepted(Op op, list args, bint in_place):
-    """The result of an operand's class, autocast or a profiler that takes over, or NotImplemented."""
-    return _intercept(op, args, in_place)
+cdef object intercepted(Op op, list args, str form="", object out=None):
+    """The result of an operand's class, a mode, autocast or a profiler that takes over, or NotImplemented. `form` is '_' in place; `out` as given."""
+    return _intercept(op, args, form, out)
 
 
 cdef class Op(Slot):
@@ -216,6 +216,8 @@ cdef class Op(Slot):
         return self.invoke(args, kwargs)
 
     cdef object invoke(self, tuple args, dict kwargs):
+        if self.early is not None and (kwargs or len(args) > self.n_positional):
+            args, kwargs = self.early(args, kwargs)
         out = kwargs.pop("out", None) if kwargs else None
         bound = self.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)
@@ -245,18 +247,23 @@ cdef class Op(Slot):
             result = self.run_plain(args)
             if result is not None:
                 return result
-        if mode & (INTERCEPT | AUTOCAST) or not all_plain(args):
-            result = intercepted(self, args, False)
+        if mode & (INTERCEPT | AUTOCAST | PROFILE) or not all_plain(args):
+            result = intercepted(self, args)
             if result is not NotImplemented:
                 return result
         return self.dispatch(args)
 
-    def proceed(self, list args not None, bint in_place=False):
+    def proceed(self, list args not None, str form="", out=None):
         """Run without asking the interceptor, which calls this."""
-        return self.run_written(args) if in_place else self.dispatch(args)
+        if out is not None:
+            return self.dispatch_out(args, out)
+        return self.dispatch_inplace(args, False) if form == "_" else self.dispatch(args)
 
-    cdef object run_written(self, list args):
+    cdef object dispatch_inplace(self, list args, bint operator):
         raise TypeError(f"{self.name}() can't be done in place")
+
+    cdef object dispatch_out(self, list args, object out):
+        raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
 
     cdef object dispatch(self, list args):
         """The general path after interception."""

@@ -3,7 +3,7 @@ from cpython.ref cimport Py_INCREF
 
 from .dtype cimport FLOATING, DType
 from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
@@ -22,8 +22,8 @@ cdef class ViewOp(Op):
         Py_INCREF(self)             # lives for ever: a view names its operation by a bare pointer
 
     cdef object run(self, list args):
-        if get_mode() & INTERCEPT or not all_plain(args):
-            result = intercepted(self, args, False)
+        if get_mode() & (INTERCEPT | PROFILE) or not all_plain(args):
+            result = intercepted(self, args)
             if result is not NotImplemented:
                 return result
         return self.dispatch(args)
@@ -34,6 +34,17 @@ cdef class ViewOp(Op):
         if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):
             return B._view_dtype(args[0], args[1][0])
         return self.view(<TensorBase>args[0], tuple(args[1:]), PLAIN_VIEW)
+
+    cdef object run_out(self, list args, object out):
+        """`out=`, which early PyTorch had here too: a copy of the view in the memory of a tensor that is given."""
+        result = self.run(args)
+        if not isinstance(out, TensorBase):
+            raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+        if out.shape != result.shape:
+            out.resize_(tuple(result.shape))
+        return out.copy_(result)
 
     cdef object view(self, TensorBase t, tuple args, int origin):
         cdef Geometry g
@@ -71,7 +82,7 @@ cdef class ViewOp(Op):
         return self.view(t, args, MULTI_OUTPUT)
 
     cdef object call1(self, object a):
-        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) else self.run([a])
+        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) and not get_mode() & INTERCEPT else self.run([a])
 
 
 def sizes_function(ViewOp op not None):
@@ -82,7 +93,7 @@ def sizes_function(ViewOp op not None):
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
             sizes = () if named is None else (named,)
-        if not sizes or not is_plain(input):
+        if not sizes or not is_plain(input) or get_mode() & INTERCEPT:
             return op(input, *sizes)
         first = sizes[0]
         if isinstance(first, DType):
@@ -104,7 +115,7 @@ def view_function(ViewOp op not None):
 def getitem_function(ViewOp select not None, ViewOp index not None, general):
     """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
     def getitem(x, key):
-        if not is_plain(x):
+        if not is_plain(x) or get_mode() & INTERCEPT:
             return general(x, key)
         if type(key) is int:
             return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
