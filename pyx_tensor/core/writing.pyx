@@ -41,7 +41,7 @@ cdef class WritableOp(Op):
         if entry is None or not self.takes_out[t.device.slot]:
             return False
         try:
-            entry(t.array, u.array, t.array)
+            entry(t.array, u.array, out=t.array)
         except REFUSALS as error:
             raise self.explained(error, [t, u]) from None
         version = t.version_()

@@ -33,14 +33,15 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
                beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize):
     """One step of Adam; `steps`, 0-dim tensors, count each parameter's steps so far and are increased; `max_exp_avg_sqs` is
     empty without `amsgrad`."""
-    for place, (param, grad, mean, square) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
+    for place, several in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
+        param, grad, mean, square = [_parts(B, tensor) for tensor in several]
         grad = _direction(B, param, grad, 0 if decoupled else weight_decay, maximize)
         if decoupled and weight_decay:
             param.mul_(1 - lr * weight_decay)
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if amsgrad:
-            largest = max_exp_avg_sqs[place]
+            largest = _parts(B, max_exp_avg_sqs[place])
             square = largest.copy_(B.maximum(largest, square))
         step = float(steps[place].add_(1))
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
