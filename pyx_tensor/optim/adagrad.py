@@ -39,3 +39,16 @@ class Adagrad(RuledOptimizer):
 
     def _constants(self, group, step, lr):
         return (lr / (1 + (step - 1) * group["lr_decay"]),)
+
+    def _sparse_step(self, parameter, group, state, lr):
+        """The step where a coalesced gradient has places."""
+        if any(some["weight_decay"] for some in self.param_groups):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state["step"] += 1
+        gradient = parameter.grad.coalesce()
+        if group["maximize"]:
+            gradient = -gradient
+        total = state["sum"].add_(gradient.square())
+        root = total.sparse_mask(gradient).values().sqrt().add_(group["eps"])
+        size = self._constants(group, float(state["step"]), lr)[0]
+        parameter.add_(ops.sparse_coo_tensor(gradient.indices(), gradient.values() / root, gradient.shape, is_coalesced=True), alpha=-size)

@@ -10,6 +10,7 @@ class RuledOptimizer(TablewiseOptimizer):
     rule = None
 
     def _step(self, group, params):
+        params = self._without_sparse(group, params)
         states = [self.state[parameter] or self._begin(parameter, group) for parameter in params]
         names = self._remembered(group)
         lists = [[state[name] for state in states] if name else [] for name in names]
@@ -20,6 +21,19 @@ class RuledOptimizer(TablewiseOptimizer):
             params, [parameter.grad for parameter in params], *lists, [state["step"] for state in states], rule=self.rule,
             constants=self._constants_of_all(group, states, lr), weight_decay=0.0 if decoupled else float(decay),
             shrink=1 - lr * decay if decoupled else 1.0, eps=float(group.get("eps", 0.0)), maximize=bool(group["maximize"]))
+
+    def _without_sparse(self, group, params):
+        """The tensors whose gradients are dense; the others make their steps here."""
+        if not any(parameter.grad.is_sparse for parameter in params):
+            return params
+        for parameter in params:
+            if parameter.grad.is_sparse:
+                self._sparse_step(parameter, group, self.state[parameter] or self._begin(parameter, group), float(group["lr"]))
+        return [parameter for parameter in params if not parameter.grad.is_sparse]
+
+    def _sparse_step(self, parameter, group, state, lr):
+        """A step by a sparse gradient."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _begin(self, parameter, group):
         """The state of a parameter before its first step; of a complex one as of the pair of its parts."""
