@@ -40,10 +40,11 @@ class Adagrad(RuledOptimizer):
     def _constants(self, group, step, lr):
         return (lr / (1 + (step - 1) * group["lr_decay"]),)
 
-    def _sparse_step(self, parameter, group, state, lr):
+    def _sparse_step(self, parameter, group, lr):
         """The step where a coalesced gradient has places."""
         if any(some["weight_decay"] for some in self.param_groups):
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[parameter] or self._begin(parameter, group)
         state["step"] += 1
         gradient = parameter.grad.coalesce()
         if group["maximize"]:

@@ -38,5 +38,6 @@ class ASGD(RuledOptimizer):
             step, eta = state["step"].item() + 1, state["eta"].item()
             found.append((1 - group["lambd"] * eta, eta, state["mu"].item()))
             state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-            state["mu"].fill_(1 / max(1, step - group["t0"]))
+            if step > group["t0"]:
+                state["mu"].fill_(1 / max(1, step - group["t0"]))
         return found

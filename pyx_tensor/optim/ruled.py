@@ -28,10 +28,10 @@ class RuledOptimizer(TablewiseOptimizer):
             return params
         for parameter in params:
             if parameter.grad.is_sparse:
-                self._sparse_step(parameter, group, self.state[parameter] or self._begin(parameter, group), float(group["lr"]))
+                self._sparse_step(parameter, group, float(group["lr"]))
         return [parameter for parameter in params if not parameter.grad.is_sparse]
 
-    def _sparse_step(self, parameter, group, state, lr):
+    def _sparse_step(self, parameter, group, lr):
         """A step by a sparse gradient."""
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
