@@ -15,17 +15,15 @@ _BIT = MASKS["autocast"]
 LOW, HIGH, KEEP, WIDEST = range(4)      # to the smaller dtype, to float32, none (inside of it neither), to the widest of the operands
 
 _NAMES = {
-    LOW: """matmul mm bmm addmm addbmm baddbmm inner linear prelu conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-        conv_transpose3d _convolution convolution scaled_dot_product_attention rnn_tanh rnn_relu rnn_tanh_cell rnn_relu_cell lstm""",
+    LOW: """matmul mm bmm addmm addbmm baddbmm inner linear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+        convolution scaled_dot_product_attention rnn_tanh_cell rnn_relu_cell""",
     HIGH: """mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cross_entropy binary_cross_entropy binary_cross_entropy_with_logits
-        ctc_loss prod trace cdist quantile nanquantile view_as_complex polar stft cholesky cholesky_inverse cholesky_solve inverse
-        lu_solve orgqr ormqr pinverse geqrf qr svd triangular_solve linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky
-        linalg_cholesky_ex linalg_svd linalg_svdvals linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex
-        linalg_lstsq linalg_qr linalg_householder_product linalg_tensorinv linalg_tensorsolve avg_pool3d max_pool3d
-        max_unpool2d max_unpool3d adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d grid_sampler
-        grid_sampler_2d grid_sampler_3d grid_sample reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d
-        replication_pad3d""",
-    KEEP: "mv dot vdot addmv addr outer ger kron tensordot matrix_exp linear_backward",
+        prod trace cdist quantile nanquantile view_as_complex polar stft cholesky cholesky_inverse cholesky_solve lu_solve ormqr pinverse
+        geqrf qr svd triangular_solve linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky linalg_cholesky_ex linalg_svd
+        linalg_svdvals linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex linalg_lstsq linalg_qr
+        linalg_householder_product linalg_tensorinv linalg_tensorsolve avg_pool3d max_pool3d max_pool3d_with_indices
+        adaptive_avg_pool3d adaptive_max_pool3d grid_sampler grid_sampler_2d grid_sampler_3d""",
+    KEEP: "mv dot vdot addmv addr outer kron tensordot linalg_matrix_exp linear_backward recurrent_layer gru_cell",
     WIDEST: "stack cat index_copy",
 }
 POLICIES = {name: policy for policy, names in _NAMES.items() for name in names.split()}

@@ -18,6 +18,11 @@ F.binary_cross_entropy(p, p) | F.binary_cross_entropy_with_logits(h, p) | F.kl_d
 F.cosine_similarity(h, h) | F.hinge_embedding_loss(h, h) | F.margin_ranking_loss(h[0], h[0], h[0]) | F.multilabel_margin_loss(h, z)
 F.multi_margin_loss(h, n) | F.poisson_nll_loss(h, p) | F.triplet_margin_loss(h, h, h) | F.soft_margin_loss(h, h)
 F.gaussian_nll_loss(h, h, p) | torch.cat([x, h]) | torch.stack([x, h]) | x.double() @ x.double() | h @ h | x.int() @ x.int()
+torch.nn.LSTM(4, 3)(b)[0] | torch.nn.GRU(4, 3)(b)[0] | torch.nn.RNNCell(4, 3)(x) | torch.nn.LSTMCell(4, 3)(x)[0] | torch.nn.GRUCell(4, 3)(x)
+torch.nn.Conv2d(2, 3, 3)(torch.rand(1, 2, 8, 8)) | torch.nn.ConvTranspose1d(2, 3, 3)(torch.rand(1, 2, 8)) | F.scaled_dot_product_attention(b, b, b)
+torch.nn.MultiheadAttention(4, 2)(b, b, b)[0] | F.avg_pool3d(torch.rand(1, 2, 4, 4, 4).to(h.dtype), 2) | F.max_pool2d(torch.rand(1, 2, 4, 4).to(h.dtype), 2)
+F.max_pool3d(torch.rand(1, 2, 4, 4, 4).to(h.dtype), 2) | torch.linalg.inv(x) | torch.linalg.svdvals(h) | torch.linalg.solve(h, h) | torch.matrix_exp(x)
+F.grid_sample(torch.rand(1, 2, 4, 4).to(h.dtype), torch.rand(1, 3, 3, 2)) | torch.cov(x)
 torch.where(x > 0, x, h) | x.half().exp() | x.half() @ x.half() | x @ h | torch.mm(x, x, out=torch.empty(4, 4)) | x.clone().addmm_(x, x)
 torch.nn.Linear(4, 2)(x) | torch.atan2(h, h) | h.reciprocal() | h.tril() | F.mse_loss(x, x)
 """
