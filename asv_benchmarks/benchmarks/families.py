@@ -278,6 +278,59 @@ gpt_step = training_step(gpt, torch.optim.AdamW(gpt.parameters()), (12, 64), 65)
 """
     cases = {"LSTM-200, 2 layers, 35 steps, batch 20": "lstm_step()", "GRU-200, 2 layers, 35 steps, batch 20": "gru_step()",
              "GPT, 4 layers of 128, context 64, batch 12": "gpt_step()"}
+class Loading(_Family):
+    """A pass of a loader over 6400 samples in batches of 64, and a 64 MB tensor through a queue to another process and back."""
+    prepare = """
+import importlib
+data = importlib.import_module(torch.__name__ + ".utils.data")
+mp = importlib.import_module(torch.__name__ + ".multiprocessing")
+samples = data.TensorDataset(torch.randn(6400, 20), torch.randint(0, 10, (6400,)))
+here = data.DataLoader(samples, batch_size=64, shuffle=True)
+there = data.DataLoader(samples, batch_size=64, shuffle=True, num_workers=2, persistent_workers=True)
+
+def all_batches(loader):
+    for batch in loader:
+        pass
+
+def answer(questions, answers):
+    for x in iter(questions.get, None):
+        answers.put(x[-1].item())
+        del x
+
+questions, answers = mp.Queue(), mp.Queue()
+context = mp.get_context("fork")
+process = context.Process(target=answer, args=(questions, answers), daemon=True)
+
+def send(elements):
+    if process.pid is None:
+        process.start()
+    questions.put(torch.ones(elements))
+    answers.get()
+"""
+    cases = {"100 batches of 64": "all_batches(here)", "100 batches of 64, 2 processes": "all_batches(there)",
+             "64 MB through a queue": "send(16_000_000)", "4 kB through a queue": "send(1000)"}
+
+
+class Optimizers(_Family):
+    """One step over 100 parameters of 8 x 8, and over one of ten million elements."""
+    names = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor")
+    prepare = f"""
+def step_of(name, count, size):
+    parameters = [torch.nn.Parameter(torch.randn(*size)) for _ in range(count)]
+    for parameter in parameters:
+        parameter.grad = torch.randn(*size)
+    return getattr(torch.optim, name)(parameters).step
+
+small = {{name: step_of(name, 100, (8, 8)) for name in {names}}}
+large = {{}}
+
+def large_step(name):
+    if name not in large:
+        large.clear()
+        large[name] = step_of(name, 1, (2500, 4000))
+    large[name]()
+"""
+    cases = {**{f"{name}, 100 small": f"small[{name!r}]()" for name in names}, **{f"{name}, 10 M": f"large_step({name!r})" for name in names}}
 
 
 class Import(_Family):

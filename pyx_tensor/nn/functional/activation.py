@@ -2,6 +2,7 @@
 import math
 import warnings
 
+from ...core.autocast import computed_low
 from ...core.dtype import by_name
 from ...ops import namespace as ops
 from ._arguments import takes_tensors
@@ -102,6 +103,7 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 
 
 @takes_tensors(2)
+@computed_low
 def prelu(input, weight):
     """Leaky ReLU with a learned slope: one number, or one per channel (dimension 1)."""
     if weight.dim() > 1:

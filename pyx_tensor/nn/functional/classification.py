@@ -1,4 +1,5 @@
 """Losses between scores of classes and targets, and between vectors; see ``loss`` for ``reduction``."""
+from ...core.autocast import computed_in_float32
 from ...core.dtype import by_name
 from ...core.naming import short_name
 from ...ops import namespace as ops
@@ -60,6 +61,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 
 @takes_tensors(2)
+@computed_in_float32
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Σ_j max(0, margin - x_t + x_j)ᵖ / C over the classes j other than the target t."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -82,6 +84,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 
 @takes_tensors(2)
+@computed_in_float32
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Σ max(0, 1 - (x_i - x_j)) / C over target classes i and all other classes j.
 
@@ -113,6 +116,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 @takes_tensors(3)
+@computed_in_float32
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1, of vectors (N, D) or (D)."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -131,6 +135,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 
 @takes_tensors(3)
+@computed_in_float32
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
                         reduce=None, reduction="mean"):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin) with d the :func:`pairwise_distance`.

@@ -6,6 +6,7 @@ All take ``reduction``: ``"mean"`` (the default) and ``"sum"`` give one number, 
 import math
 import warnings
 
+from ...core.autocast import computed_in_float32
 from ...core.frontend import Tensor
 from ...ops import namespace as ops
 from ._arguments import takes_tensors
@@ -78,6 +79,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
 
 @takes_tensors(2)
+@computed_in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target · (log target - input), where ``input`` (and with ``log_target`` also ``target``) is a logarithm.
 
@@ -96,6 +98,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 @takes_tensors(2)
+@computed_in_float32
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
                      reduction="mean"):
     """Negative log likelihood of counts ``target`` under Poisson rates ``input`` (or their logarithms).
@@ -132,6 +135,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 @takes_tensors(2)
+@computed_in_float32
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -141,12 +145,14 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 
 @takes_tensors(2)
+@computed_in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target · input)), targets 1 and -1."""
     return apply_reduction((-target * input).exp().log1p(), resolve_reduction(reduction, size_average, reduce))
 
 
 @takes_tensors(3)
+@computed_in_float32
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target · (input1 - input2) + margin): target 1 says that ``input1`` ranks higher, -1 lower."""
     reduction = resolve_reduction(reduction, size_average, reduce)
