@@ -20,9 +20,15 @@ class StorageType:
 by_storage_name = {name: StorageType(name) for name in STORAGES}
 
 
+# our module -> PyTorch's, where a layer stands in another file there
+_PLACES = {"pyx_tensor.nn.modules.attention": "torch.nn.modules.activation"}
+
+
 def public_module(name):
     """The name of one of our modules in files: 'torch.nn.modules.linear' for 'pyx_tensor.nn.modules.linear'."""
-    return "torch" + name.removeprefix("pyx_tensor") if name.partition(".")[0] == "pyx_tensor" else name
+    if name.partition(".")[0] != "pyx_tensor":
+        return name
+    return _PLACES.get(name) or "torch" + name.removeprefix("pyx_tensor")
 
 
 def own_module(name):
