@@ -1,4 +1,6 @@
 """pyx_tensor: PyTorch's API for tensors, autograd, nn and optim, in a small package."""
+from math import e, inf, nan, pi
+
 from .core.device import Device as device
 from .core.device import get_default_device, set_default_device
 from .core.dtype import aliases as _aliases
@@ -17,6 +19,8 @@ from .ops.storage import storage_types as _storage_types
 from .ops.tensor_types import types_of as _types_of
 from .core.definitions import functions as _functions
 
+newaxis = None
+
 globals().update(_by_name)
 globals().update(_aliases)
 globals().update(_functions)
@@ -28,13 +32,24 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
-                     "__config__"), None),
-    **dict.fromkeys(("safetensors", "distributions", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage"), None), "compile": "compiler",
+    **dict.fromkeys((
+        "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
+        "fft", "signal", "special", "linalg",
+        "safetensors", "distributions", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
+    "compile": "compiler",
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
                      "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"), "core.settings"),
+    **dict.fromkeys(("get_deterministic_debug_mode", "set_deterministic_debug_mode", "is_warn_always_enabled", "set_warn_always"), "core.settings"),
+    "get_num_interop_threads": "core.threads", "set_num_interop_threads": "core.threads", "OutOfMemoryError": "core.protocol",
+    "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode", "set_anomaly_enabled": "autograd.anomaly_mode",
+    **dict.fromkeys(("bilinear", "celu", "celu_", "cosine_similarity", "pairwise_distance", "prelu", "rms_norm", "rrelu", "rrelu_", "selu", "selu_"),
+                    "nn.functional"),
+    **dict.fromkeys(("alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+                     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "frobenius_norm", "group_norm", "hinge_embedding_loss",
+                     "instance_norm", "kl_div", "margin_ranking_loss", "native_dropout", "norm_except_dim", "poisson_nll_loss",
+                     "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
 

@@ -90,6 +90,8 @@ S["heaviside"] = lambda f: call(f(3, 4), f(4))
 S["round"] = lambda f: [call(f(3, 4)), call(f(3, 4), decimals=1)]
 S["polygamma"] = lambda f: [call(1, f.positive(3)), call(2, f.positive(3))]
 S["mvlgamma"] = lambda f: call(f.positive(3) + 1, 2)
+_same("i0", lambda f: [call(f(3, 4)), call(f())])
+_same("igamma igammac", lambda f: call(f.positive(3, 4), f.positive(4)))
 S["renorm"] = lambda f: call(f(3, 4), 2, 0, 1.0)
 S["threshold"] = lambda f: call(f(3, 4), 0.5, 1.0)
 S["hardshrink"] = lambda f: call(f(3, 4), 0.4)
@@ -117,11 +119,14 @@ S["norm"] = lambda f: [call(f(3, 4)), call(f(3, 4), 1, 0), call(f(3, 4), 3.0, (0
 S["dist"] = lambda f: call(f(3, 4), f(4), 2)
 S["aminmax"] = lambda f: [call(f(3, 4)), call(f(3, 4), dim=1, keepdim=True)]
 _same("cumsum cumprod cummax cummin logcumsumexp", lambda f: [call(f(3, 4), 1), call(f(3, 2), 0)])
+S["gradient"] = lambda f: [call(f(3, 4)), call(f(3, 4), spacing=0.5, dim=1, edge_order=2), call(f(4), spacing=(f.positive(4).cumsum(0),), edge_order=2)]
 S["diff"] = lambda f: [call(f(3, 4)), call(f(3, 4), 2, 0), call(f(3, 4), prepend=f(3, 1), append=f(3, 2))]
 _same("trapezoid cumulative_trapezoid", lambda f: [call(f(3, 4)), call(f(3, 4), f(4)), call(f(3, 4), dx=0.5, dim=0)])
 S["cov"] = lambda f: [call(f(3, 4)), call(f(3, 4), correction=0, fweights=f.index(4, 4) + 1)]
 S["corrcoef"] = lambda f: call(f(3, 4))
 S["softmax"] = S["log_softmax"] = lambda f: call(f(3, 4), 1)
+S["pdist"] = lambda f: [call(f(3, 4)), call(f(3, 4), 1.0)]
+S["hash_tensor"] = lambda f: [call(f(3, 4)), call(f(3, 4), 1), call(f(3, 4), 0, keepdim=True)]
 S["cdist"] = lambda f: [call(f(3, 4), f(2, 4)), call(f(3, 4), f(2, 4), 1.0)]
 S["cross"] = lambda f: call(f(2, 3), f(2, 3), 1)
 # --- products
@@ -138,7 +143,31 @@ S["addr"] = lambda f: [call(f(3, 4), f(3), f(4)), call(f(3, 4), f(3), f(4), beta
 S["baddbmm"] = lambda f: call(f(2, 3, 2), f(2, 3, 4), f(2, 4, 2))
 S["addbmm"] = lambda f: call(f(3, 2), f(2, 3, 4), f(2, 4, 2))
 S["tensordot"] = lambda f: [call(f(3, 4), f(4, 2), 1), call(f(3, 4), f(2, 4), ([1], [1]))]
-S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0)]
+S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0), call(_square(f, 3), -2)]
+
+
+def _square(f, n):
+    """Far from singular."""
+    return f(n, n) + f.wrap(4 * np.eye(n), f.dtype)
+
+
+def _exchanges(f, n):
+    """Pivots of a factorisation without exchanges but for the first row."""
+    return f.wrap(np.arange(1, n + 1).clip(2), "int32")
+
+
+_same("det slogdet logdet inverse matrix_exp pinverse qr svd eig cholesky potrf symeig _lu_with_info",
+      lambda f: call(_square(f, 3)))
+_same("cholesky_inverse potri", lambda f: call(_square(f, 3)))
+_same("cholesky_solve potrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), True)])
+_same("gesv gels", lambda f: call(f(3, 2), _square(f, 3)))
+_same("triangular_solve trtrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), False, True)])
+_same("lu_solve btrisolve", lambda f: call(f(3, 2), _square(f, 3), _exchanges(f, 3)))
+S["lu_unpack"] = lambda f: call(_square(f, 3), _exchanges(f, 3))
+S["orgqr"] = lambda f: call(f(4, 3), f(2))
+S["ormqr"] = lambda f: [call(f(4, 3), f(3), f(4, 2)), call(f(4, 3), f(3), f(2, 4), False, True)]
+_same("nuclear_norm frobenius_norm", lambda f: call(_square(f, 3), (0, 1)))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, True)]
 S["kron"] = lambda f: call(f(2, 3), f(2, 2))
 # --- shapes
 _same("view reshape", lambda f: [call(f(3, 4), (2, -1)), call(f(), (1, 1))])
@@ -159,6 +188,7 @@ S["flatten"] = lambda f: [call(f(2, 3, 4)), call(f(2, 3, 4), 1)]
 S["unflatten"] = lambda f: call(f(3, 4), 1, (2, -1))
 _same("ravel clone contiguous", lambda f: call(f(3, 4)))
 S["movedim"] = lambda f: [call(f(2, 3, 4), 0, 2), call(f(2, 3, 4), (0, 1), (-1, 0))]
+S["sum_to_size"] = lambda f: [call(f(3, 4), (3, 1)), call(f(2, 3, 4), 1, 4)]
 S["split"] = lambda f: [call(f(5, 2), 2), call(f(2, 5), [1, 4], 1)]
 S["split_with_sizes"] = lambda f: call(f(5, 2), [2, 3])
 S["chunk"] = S["unsafe_chunk"] = lambda f: call(f(5, 2), 2)
@@ -180,6 +210,7 @@ S["trace"] = lambda f: call(f(3, 4))
 _same("tril triu", lambda f: [call(f(3, 4)), call(f(2, 3, 3), 1)])
 _same("cat hstack vstack", lambda f: call([f(3, 4), f(3, 4)]))
 _same("stack dstack column_stack", lambda f: call([f(3, 2), f(3, 2)]))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, increasing=True)]
 S["combinations"] = lambda f: call(f(4), 2)
 S["select_scatter"] = lambda f: call(f(3, 4), f(3), 1, 2)
 S["slice_scatter"] = lambda f: call(f(3, 4), f(3, 2), 1, 1, 3)
@@ -225,15 +256,21 @@ S["searchsorted"] = lambda f: [call(f.wrap([1, 3, 5, 5, 7]), f.whole(3, 4)), cal
 S["bucketize"] = lambda f: call(f.whole(3, 4), f.wrap([1, 3, 5, 5, 7]))
 S["bincount"] = lambda f: [call(f.index(5, 9)), call(f.index(5, 9), f(9), 8)]
 S["histc"] = lambda f: [call(f(20), 5), call(f(20), 4, -1, 1)]
+S["histogramdd"] = lambda f: [call(f(20, 2), [2, 3]), call(f(20, 2), 2, density=True, weight=f.positive(20))]
 S["histogram"] = lambda f: call(f(20), 5)
 # --- whole tensors
 _same("allclose equal", lambda f: [call(f(3), f(3)), call(f.lib.ones(2), f.lib.ones(2))])
 S["is_nonzero"] = lambda f: call(f(1))
+S["native_layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4), 1e-5)
+S["native_group_norm"] = lambda f: call(f(2, 4, 3), f(4), f(4), 2, 4, 3, 2, 1e-5)
+S["native_batch_norm"] = lambda f: call(f(3, 2, 3), f(2), f(2), None, None, True, 0.1, 1e-5)
 S["layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4))
 
 S["gru_cell"] = lambda f: call(f(2, 3), f(2, 2), f(6, 3), f(6, 2), f(6), f(6))
 _same("rnn_tanh_cell rnn_relu_cell", lambda f: call(f(2, 3), f(2, 2), f(2, 3), f(2, 2), f(2), f(2)))
 
+HERMITIAN = {"cholesky", "potrf", "symeig"}      # they read a triangle of their matrix, and their gradient is that of a Hermitian one
+EARLY = {"gesv", "gels", "potrf", "potri", "potrs", "trtrs", "btrisolve", "symeig", "eig"}      # names that PyTorch has dropped
 RANDOM = {"bernoulli", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
 
 

@@ -17,6 +17,11 @@ def is_anomaly_check_nan_enabled():
     return engine.nan_check
 
 
+def set_anomaly_enabled(mode, check_nan=True):
+    """Anomaly mode on or off in this thread, until it is changed again."""
+    set_detect_anomaly(mode, check_nan)
+
+
 class set_detect_anomaly:
     """Anomaly mode on or off: takes effect at once, and for a block where it is used as one.
 

@@ -24,6 +24,9 @@ from .signature import Signature, Sizes, T
 NUMBERS = {"none": 0, "second": 1, "any": 2}
 PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 5}
 
+# One result of all elements, several along a dim: the parser of reductions isn't for them.
+SEVERAL_BY_DIM = ("median", "nanmedian")
+
 operations = {}      # name -> Op: the table
 functions = {}       # public name -> the function that users call, in-place forms ('name_') among them
 methods = {}         # those that are methods of Tensor too
@@ -47,13 +50,13 @@ def _returns(name, fields):
     base = namedtuple(name, fields)
     return type(name, (base,), {
         "__slots__": (), "__new__": lambda cls, items: tuple.__new__(cls, items),
-        "__repr__": lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v}" for f, v in zip(fields, self)) + ")",
+        "__repr__": lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")",
         "__reduce__": lambda self: (tuple, (tuple(self),)), "__module__": "pyx_tensor.return_types"})
 
 
 def _call_shape(signature, several):
     """The compiled parser for the commonest signatures of operations with one result, else the general one."""
-    if several:
+    if several or signature.name in SEVERAL_BY_DIM:
         return _shapes.general_function
     if signature.params == ("input",) and signature.kinds[0] == T:
         return _shapes.unary_function
@@ -97,7 +100,7 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
-           numbers="any", scope=namespace, refuse=None):
+           numbers="any", scope=namespace, refuse=None, exact_out=None):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -111,6 +114,8 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
         differentiable=tuple(o not in nondiff for o in outputs), grad_name=grad_name or _camel(signature.name), alpha=alpha, explain=explain)
     operation.numbers = NUMBERS[numbers]
     operation.refuse = refuse
+    keeps_dtype = promote in (None, "same") and result == "same" and bool(vjp or nograd)
+    operation.exact_out = keeps_dtype if exact_out is None else exact_out
     shape = _call_shape(signature, bool(returns or aux))
     return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
                     scope=scope)
@@ -133,6 +138,7 @@ def op(**options):
         refuse: function(*arguments) giving the reason where values are refused that a kernel would take, or None.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
+        exact_out: `out=` must have the result's dtype, not one that it can be cast to. By default so where operands aren't promoted.
     """
     return lambda function: define(Signature(function), primitive=False, **options)
 

@@ -361,15 +361,13 @@ def fill_uniform(Engine engine not None, cnp.ndarray out not None, double low=0.
 def fill_normal(Engine engine not None, cnp.ndarray out not None, double mean=0.0, double std=1.0):
     """Normal. Sixteen or more elements of a C-contiguous array are made in blocks, all others one by one in float64.
 
-    A complex array has the variance std**2 shared by its two parts; its mean must be 0.
+    A complex array has the variance std**2 shared by its two parts, and the mean in each, as in PyTorch.
     """
     expect(std >= 0, "normal expects std >= 0.0", "std", std)
     cdef cnp.ndarray target = real_view(out)
     cdef Params p = params(mean, std)
     cdef Kernels kernels
     if target is not out:
-        if mean != 0.0:
-            raise ValueError(f"a complex normal has mean 0 here, not {mean}")
         p.b = std / sqrt(2.0)
     if target.size < BLOCK or not cnp.PyArray_IS_C_CONTIGUOUS(target):
         kernels = real_kernels(<Kernel>normal[float], <Kernel>normal[double])

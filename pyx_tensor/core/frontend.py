@@ -392,7 +392,8 @@ _rebuild = rebuild        # the name that pickles of release 0.1.0 have
 
 # --- subclasses ---------------------------------------------------------------------------------------------------
 register_classes(Tensor, Parameter)
-_op.set_interceptor(overrides.interceptor((Tensor, Parameter)))
+overrides.plain_types = (Tensor, Parameter)
+_op.set_interceptor(overrides.intercept)
 Tensor.__torch_function__ = overrides.make_default(Tensor)
 Tensor.as_subclass = overrides.as_subclass
 Tensor._make_subclass = staticmethod(overrides.make_subclass)

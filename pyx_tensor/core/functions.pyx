@@ -25,8 +25,17 @@ def binary_function(Op op not None):
 
 
 def scaling_function(Op op):
-    """A binary function with `alpha`, which scales the second operand."""
-    def call(input, other, *, alpha=None, out=None):
+    """A binary function with `alpha`, which scales the second operand.
+
+    Early PyTorch called that factor `value`, and put it before the operand.
+    """
+    def call(input, other=None, scaled_operand=None, *, alpha=None, out=None, value=None):
+        if scaled_operand is not None:
+            alpha, other = other, scaled_operand
+        elif value is not None:
+            alpha = value
+        if other is None:
+            raise TypeError(f'{op.name}() missing 1 required positional argument: "other"')
         if alpha is not None:
             other = scaled(input, other, alpha)
         if out is not None:
@@ -77,7 +86,13 @@ def in_place_function(Op op not None):
 
 
 def binary_in_place_function(Op op):
-    def call(input, other, *, alpha=None):
+    def call(input, other=None, scaled_operand=None, *, alpha=None, value=None):
+        if scaled_operand is not None:
+            alpha, other = other, scaled_operand
+        elif value is not None:
+            alpha = value
+        if other is None:
+            raise TypeError(f'{op.name}_() missing 1 required positional argument: "other"')
         if alpha is not None:
             if not op.takes_alpha:
                 raise TypeError(f"{op.name}_() got an unexpected keyword argument 'alpha'")

@@ -32,6 +32,8 @@ cdef class Op(Slot):
     cdef readonly object explain      # function(*args) -> PyTorch's message for arguments that an entry refused, or None
     cdef readonly int n_aux
     cdef public Numbers numbers       # which operands may be Python numbers
+    cdef public object early          # function(args, kwargs) -> both as today, for calls in early PyTorch's spelling, or None
+    cdef public bint exact_out        # `out=` has the result's dtype, no wider one
     cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only
@@ -74,4 +76,4 @@ cdef class Op(Slot):
     cdef list kernel_args(self, list args, DType compute, Device device)
 
 cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
-cdef object intercepted(Op op, list args)
+cdef object intercepted(Op op, list args, str form=*, object out=*)

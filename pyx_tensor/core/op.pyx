@@ -26,18 +26,18 @@ cnp.import_array()
 
 cdef object B = namespace
 REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
-cdef object _intercept = None       # function(op, args, out) for operands that are neither Tensor nor Parameter
+cdef object _intercept = None       # function(op, args, form, out) for operands that are neither Tensor nor Parameter
 
 
 def set_interceptor(function):
-    """Called once by core/frontend.py: function(op, args) -> result or NotImplemented, for subclasses and profilers."""
+    """Called once by core/frontend.py: function(op, args, form, out) -> result or NotImplemented, for subclasses and modes."""
     global _intercept
     _intercept = function
 
 
-cdef object intercepted(Op op, list args):
-    """The result of an operand's class or a profiler that takes over, or NotImplemented."""
-    return _intercept(op, args)
+cdef object intercepted(Op op, list args, str form="", object out=None):
+    """The result of an operand's class or a mode that takes over, or NotImplemented. `form` is '_' in place; `out` as given."""
+    return _intercept(op, args, form, out)
 
 
 cdef class Op(Slot):
@@ -216,6 +216,8 @@ cdef class Op(Slot):
         return self.invoke(args, kwargs)
 
     cdef object invoke(self, tuple args, dict kwargs):
+        if self.early is not None and (kwargs or len(args) > self.n_positional):
+            args, kwargs = self.early(args, kwargs)
         out = kwargs.pop("out", None) if kwargs else None
         bound = self.bind(args, kwargs)
         return self.run(bound) if out is None else self.run_out(bound, out)

@@ -41,7 +41,9 @@ cdef bint all_plain(list args):
             return False
         if type(item) is list or type(item) is tuple:
             for inner in item:
-                if isinstance(inner, TensorBase) and not is_plain(inner):
+                if type(inner) is int or is_plain(inner):
+                    continue
+                if isinstance(inner, TensorBase) or hasattr(type(inner), "__torch_function__"):
                     return False
     return True
 
@@ -222,6 +224,20 @@ cdef bint may_overlap(TensorBase a, TensorBase b):
     if type(a.array) is cnp.ndarray and type(b.array) is cnp.ndarray:
         return np.may_share_memory(a.array, b.array)
     return a.array is b.array or (a.storage is not None and a.storage is b.storage)
+
+
+cdef bint lies_across(TensorBase a, TensorBase b) except -1:
+    """Two dense ndarrays share some of their memory, but aren't the same elements in the same order."""
+    cdef cnp.ndarray x, y
+    if type(a.array) is not cnp.ndarray or type(b.array) is not cnp.ndarray:
+        return False
+    x, y = a.array, b.array
+    if not cnp.PyArray_SIZE(x) or not cnp.PyArray_SIZE(y) or not is_dense(x) or not is_dense(y):
+        return False
+    if (<char*>cnp.PyArray_DATA(x) + cnp.PyArray_NBYTES(x) <= <char*>cnp.PyArray_DATA(y)
+            or <char*>cnp.PyArray_DATA(y) + cnp.PyArray_NBYTES(y) <= <char*>cnp.PyArray_DATA(x)):
+        return False
+    return not same_memory(a, b)
 
 
 cdef str dtype_title(DType dtype):

@@ -1,16 +1,18 @@
-"""Operands that are neither Tensor nor Parameter: `__torch_function__`, and results of a subclass's type.
+"""Operands that are neither Tensor nor Parameter: `__torch_function__`, results of a subclass's type, and modes.
 
 As in PyTorch, a subclass of Tensor gets its own type back from operations unless it says otherwise; a type with a
-`__torch_function__` of its own decides what an operation does with it.
+`__torch_function__` of its own decides what an operation does with it. A `TorchFunctionMode` is asked before any type.
 """
 import threading
 from contextlib import contextmanager
 from operator import attrgetter
 
+from .mode import MASKS, has_bits, swap_bits
 from .record import namespace as B
 from .tensor import TensorBase
 
 _thread = threading.local()
+plain_types = ()      # Tensor and Parameter: what no handler is asked for
 
 
 @contextmanager
@@ -34,13 +36,13 @@ def as_type(result, cls, plain, args):
     return result
 
 
-def overloaded_types(args, plain):
+def overloaded_types(args):
     """The types among the operands (one level of lists deep) with a `__torch_function__`, subclasses before their bases."""
     found = []
     for arg in args:
         for item in arg if isinstance(arg, (list, tuple)) else (arg,):
             kind = type(item)
-            if kind in plain or kind in found or not hasattr(kind, "__torch_function__"):
+            if kind in plain_types or kind in found or not hasattr(kind, "__torch_function__"):
                 continue
             at = next((i for i, other in enumerate(found) if issubclass(kind, other)), len(found))
             found.insert(at, kind)
@@ -57,25 +59,90 @@ def call_form(signature, args):
     return tuple(positional), keywords
 
 
-def interceptor(plain):
-    """The call path's function for operands whose types aren't among `plain`."""
-    def intercept(operation, args):
-        if getattr(_thread, "disabled", False):
-            return NotImplemented
-        types = overloaded_types(args, plain)
-        if not types:
-            return NotImplemented
-        function = attrgetter(operation.name.replace("::", "."))(B)      # of a custom operation: B.namespace.name
-        positional, keywords = call_form(operation.signature, args)
-        for kind in types:
-            result = kind.__torch_function__(function, tuple(types), positional, keywords)
-            if result is not NotImplemented:
-                return result
-        names = ", ".join(kind.__name__ for kind in types)
-        raise TypeError(f"no implementation found for '{operation.name}' on types that implement __torch_function__: [{names}]")
-    return intercept
+# --- who is asked -------------------------------------------------------------------------------------------------
+def _modes():
+    """This thread's modes, the innermost last."""
+    if not hasattr(_thread, "modes"):
+        _thread.modes = []
+    return _thread.modes
 
 
+def _show_modes():
+    """Tell the call path whether there is a mode to ask."""
+    swap_bits(MASKS["intercept"], MASKS["intercept"] if _modes() else 0)
+
+
+class TorchFunctionMode:
+    """A context in which `__torch_function__(func, types, args, kwargs)` of this object is asked for every operation of the thread.
+
+    A subclass overrides the method, which calls `func(*args, **kwargs)` where it wants the operation to go on. While it runs, the
+    mode is off.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError("a TorchFunctionMode defines __torch_function__(self, func, types, args=(), kwargs=None)")
+
+    def __enter__(self):
+        _modes().append(self)
+        _show_modes()
+        return self
+
+    def __exit__(self, *exc_info):
+        _modes().pop()
+        _show_modes()
+
+
+def _ask_mode(function, types, args, kwargs):
+    mode = _modes().pop()
+    _show_modes()
+    try:
+        return mode.__torch_function__(function, types, args, kwargs)
+    finally:
+        _modes().append(mode)
+        _show_modes()
+
+
+def ask(function, relevant, args, kwargs):
+    """What a mode or a type among the `relevant` operands makes of the call; NotImplemented where nobody wants it."""
+    off = getattr(_thread, "disabled", False)
+    types = () if off else tuple(overloaded_types(relevant))
+    if _modes():
+        result = _ask_mode(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if not types:
+        return NotImplemented
+    for kind in types:
+        result = kind.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(kind.__name__ for kind in types)
+    raise TypeError(f"no implementation found for '{getattr(function, '__name__', function)}' on types that implement __torch_function__: [{names}]")
+
+
+def is_asked(*relevant):
+    """Whether somebody wants to see a call with these operands."""
+    return has_bits(MASKS["intercept"]) or not getattr(_thread, "disabled", False) and bool(overloaded_types(relevant))
+
+
+def is_asked_about(operand):
+    """`is_asked` of one operand, for functions that are called often."""
+    return has_bits(MASKS["intercept"]) or type(operand) not in plain_types and is_asked(operand)
+
+
+def intercept(operation, args, form, out):
+    """The call path's function for operands whose types aren't plain, and under a mode."""
+    relevant = args if out is None else [*args, *(out if isinstance(out, (list, tuple)) else (out,))]
+    if not is_asked(*relevant):
+        return NotImplemented
+    function = attrgetter(operation.name.replace("::", ".") + form)(B)      # of a custom operation: B.namespace.name
+    positional, keywords = call_form(operation.signature, args)
+    if out is not None:
+        keywords["out"] = out
+    return ask(function, relevant, positional, keywords)
+
+
+# --- the handlers of tensors --------------------------------------------------------------------------------------
 def make_default(plain):
     """`Tensor.__torch_function__`: run the operation as for tensors, and give its results the subclass's type."""
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -32,6 +32,17 @@ cdef class ViewOp(Op):
             return B._view_dtype(args[0], args[1][0])
         return self.view(<TensorBase>args[0], tuple(args[1:]), PLAIN_VIEW)
 
+    cdef object run_out(self, list args, object out):
+        """`out=`, which early PyTorch had here too: a copy of the view in the memory of a tensor that is given."""
+        result = self.run(args)
+        if not isinstance(out, TensorBase):
+            raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+        if out.shape != result.shape:
+            out.resize_(tuple(result.shape))
+        return out.copy_(result)
+
     cdef object view(self, TensorBase t, tuple args, int origin):
         cdef Geometry g
         cdef TensorBase result
@@ -68,7 +79,7 @@ cdef class ViewOp(Op):
         return self.view(t, args, MULTI_OUTPUT)
 
     cdef object call1(self, object a):
-        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) else self.run([a])
+        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) and not get_mode() & INTERCEPT else self.run([a])
 
 
 def sizes_function(ViewOp op not None):
@@ -79,7 +90,7 @@ def sizes_function(ViewOp op not None):
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
             sizes = () if named is None else (named,)
-        if not sizes or not is_plain(input):
+        if not sizes or not is_plain(input) or get_mode() & INTERCEPT:
             return op(input, *sizes)
         first = sizes[0]
         if isinstance(first, DType):
@@ -101,7 +112,7 @@ def view_function(ViewOp op not None):
 def getitem_function(ViewOp select not None, ViewOp index not None, general):
     """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
     def getitem(x, key):
-        if not is_plain(x):
+        if not is_plain(x) or get_mode() & INTERCEPT:
             return general(x, key)
         if type(key) is int:
             return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)

@@ -6,11 +6,11 @@ cimport numpy as cnp
 from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
-from .mode cimport INFERENCE, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
-from .op cimport FLOAT, REFUSALS, SAME, Op
-from .operands cimport (alike_and_apart, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar, may_overlap,
-                        same_memory, scaled, write_array)
-from .record cimport RAW, RAWS, TENSOR, TENSORS
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
+from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar,
+                        lies_across, may_overlap, same_memory, scaled, write_array)
+from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version
 from .record import namespace
@@ -50,6 +50,8 @@ cdef class WritableOp(Op):
 
     def in_place(self, *args, **kwargs):
         """The form that writes its result to its first argument."""
+        if self.early is not None and (kwargs or len(args) > self.n_positional):
+            args, kwargs = self.early(args, kwargs)
         alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
         bound = self.bind(args, kwargs)
         if alpha is not None:
@@ -63,6 +65,10 @@ cdef class WritableOp(Op):
         cdef bint record
         cdef OpNode node = None
         cdef Version version
+        if mode & INTERCEPT or not all_plain(args):
+            result = intercepted(self, args, "_")
+            if result is not NotImplemented:
+                return result
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if operator:
@@ -161,7 +167,12 @@ cdef class WritableOp(Op):
     cdef object run_out(self, list args, object out):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
         cdef unsigned int before
+        if get_mode() & INTERCEPT or not all_plain(args) or not all_plain([out]):
+            result = intercepted(self, args, "", out)
+            if result is not NotImplemented:
+                return result
         check_out(self, out)
+        check_apart(self, args, out)
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
@@ -202,7 +213,24 @@ cdef int check_out(Op op, object out) except -1:
     return 0
 
 
+cdef int check_apart(Op op, list args, object out) except -1:
+    """RuntimeError where a dense `out` lies across a dense operand, as PyTorch; reductions may write to a part of theirs."""
+    cdef int i
+    for i in range(op.n_params):
+        if op.kinds[i] == DIMS:
+            return 0
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        for arg in args:
+            for item in arg if type(arg) is list or type(arg) is tuple else (arg,):
+                if isinstance(item, TensorBase) and lies_across(<TensorBase>target, <TensorBase>item):
+                    raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                                       "memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
 cdef int write_out(Op op, TensorBase out, TensorBase result) except -1:
+    if op.exact_out and result.dtype is not out.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if result.dtype.category > out.dtype.category:
         raise RuntimeError(f"result type {dtype_title(result.dtype)} can't be cast to the desired output type {dtype_title(out.dtype)}")
     if result.device is not out.device:

@@ -6,7 +6,9 @@ from ..core.viewop import getitem_function
 from . import attention, recurrent, recurrent_networks  # noqa: F401
 from . import (  # noqa: F401  (each enters its operations)
     activation, compare, creation, diagonal, einsum, indexing, join, linalg, loss, memory, nn, numeric, optim, pointwise, queries, random, reduce, scan,
-    scatter, search, select, shape, sorting, spectral, statistics, stft, storage, tensor_types, views, windows)
+    scatter, search, select, shape, sorting, special, spectral, statistics, stft, storage, tensor_types, views, windows)
+from . import calculus, histogram, native_norm  # noqa: F401
+from . import aliases, attributes, early  # noqa: F401  (after the operations that they name)
 
 
 def _attach():

@@ -69,10 +69,16 @@ def _only_where(B, condition, g):
     return B.masked_fill(g, B.logical_not(condition), 0)
 
 
-@op(**_OPTIONS, hidden=True, vjp=dict(
+@op(**{**_OPTIONS, "promote": "common"}, hidden=True, vjp=dict(
     input=lambda B, g, input, min_val, max_val: _only_where(B, _between(B, input, min_val, max_val), g)))
 def hardtanh(B, input: T, min_val=-1.0, max_val=1.0):
     """`input` cut off to [min_val, max_val]. No gradient at the bounds."""
+    if not input.dtype.is_floating_point:
+        if input.dtype.name == "bool":
+            raise RuntimeError("Bool inputs not supported for hardtanh")
+        if not input.dtype.is_signed and (min_val < 0 or max_val < 0):
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = int(min_val), int(max_val)
     return B.clamp(input, min_val, max_val)
 
 
@@ -101,7 +107,7 @@ def hardswish(B, input: T):
     return B.div(B.mul(input, B.clamp(B.add(input, 3), 0, 6)), 6)
 
 
-@op(promote="float_only", vjp=dict(
+@op(exact_out=True, promote="float_only", vjp=dict(
     input=lambda B, g, input, lambd: _only_where(B, B.gt(B.abs(input), lambd), g)))
 def hardshrink(B, input: T, lambd=0.5):
     """`input` where its magnitude is greater than `lambd`, else 0."""

@@ -51,7 +51,7 @@ bitwise_left_shift = _bitwise("bitwise_left_shift", "Left shift")
 bitwise_right_shift = _bitwise("bitwise_right_shift", "Arithmetic right shift")
 
 
-@primitive(promote="common", nograd=True, inplace=True)
+@primitive(exact_out=True, promote="common", nograd=True, inplace=True)
 def bitwise_not(B, input: T):
     """Bitwise not of integers, logical not of bools."""
 

@@ -1,6 +1,7 @@
 """Making tensors: from shapes, from Python data, from arrays."""
 import numpy as np
 
+from ..core import overrides
 from ..core.copying import new_like
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
@@ -132,8 +133,27 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
     return result
 
 
+@creates
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """An uninitialised tensor of shape `size` whose dims lie in memory in the order `physical_layout`, the outermost first."""
+    size, order = tuple(size), tuple(physical_layout)
+    if len(size) != len(order):
+        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
+                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}")
+    for d in order:
+        if not 0 <= d < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d})")
+    if len(set(order)) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    result = empty([size[d] for d in order], dtype=dtype, device=device).permute([order.index(d) for d, _ in enumerate(size)]).detach()
+    result.requires_grad = requires_grad
+    return result
+
+
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+        if overrides.is_asked_about(input):
+            return overrides.ask(make, (input,), (input,), dict(dtype=dtype, device=device, requires_grad=requires_grad))
         _check_like(name, input)
         if dtype is None and device is None and not requires_grad:
             return new_like(input, fill)
@@ -151,6 +171,8 @@ ones_like = _like_maker("ones_like", 1, ", full of ones")
 @creates
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
     """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
+    if overrides.is_asked_about(input):
+        return overrides.ask(full_like, (input,), (input, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     _check_like("full_like", input)
     check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
     return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
@@ -179,7 +201,12 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-methods.update(new_full=new_full, new_tensor=new_tensor)
+def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """An uninitialised tensor of the given shape and strides, with this one's dtype and device unless others are given."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+methods.update(new_full=new_full, new_tensor=new_tensor, new_empty_strided=new_empty_strided)
 
 
 # --- ranges -------------------------------------------------------------------------------------------------------
@@ -228,6 +255,9 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
+    if dtype.name == "int64":       # whole numbers before they are counted, as PyTorch
+        start, end, step = int(start), int(end), int(step)
+        _check_range_bounds("arange", start=start, end=end, step=step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     kind = np.int64 if whole else np.float64
@@ -245,7 +275,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
 
 
 @creates
-def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """`steps` numbers at equal distances from `start` to `end`, both included."""
     start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
     if not isinstance(steps, int) or steps < 0:
@@ -262,10 +292,14 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
 
 
 @creates
-def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def logspace(start, end, steps=100, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """`base` to the power of `linspace(start, end, steps)`."""
-    powers = linspace(start, end, steps, dtype=by_name["float64"])
-    return _from_host(np.power(float(base), powers._host_array()), dtype or get_default_dtype(), device, requires_grad, out)
+    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
+    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    if dtype.category < 2:
+        start, end = int(start), int(end)
+    powers = linspace(start, end, steps, dtype=by_name["complex128" if dtype.is_complex else "float64"])
+    return _from_host(np.power(float(base), powers._host_array()), dtype, device, requires_grad, out)
 
 
 @creates

@@ -22,7 +22,7 @@ def diag_embed(B, input: T, offset=0, dim1=-2, dim2=-1):
     return B._view_backward(input, tuple(shape), "diagonal", (offset, dim1, dim2))
 
 
-@op()
+@op(exact_out=True)
 def diag(B, input: T, diagonal=0):
     """A matrix with the vector on a diagonal, or the diagonal of a matrix."""
     if input.ndim == 1:

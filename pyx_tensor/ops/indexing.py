@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 
+from ..core import overrides
 from ..core.definitions import op, operations, primitive
 from ..core.mode import is_grad_enabled
 from ..core.operands import prepare_write
@@ -120,6 +121,10 @@ def _positions(view, tensors):
 
 def getitem(x, index):
     """`x[index]`: a view for integers, slices, None and Ellipsis, else a copy of the elements gathered."""
+    if overrides.is_asked(x, index):
+        result = overrides.ask(TensorBase.__getitem__, (x, index), (x, index), {})
+        if result is not NotImplemented:
+            return result
     if type(index) is int:
         if x.ndim == 0:
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
@@ -134,6 +139,8 @@ def getitem(x, index):
 
 def setitem(x, index, value):
     """`x[index] = value`: in place, with broadcasting; recorded like any in-place operation."""
+    if overrides.is_asked(x, index, value) and overrides.ask(TensorBase.__setitem__, (x, index, value), (x, index, value), {}) is not NotImplemented:
+        return
     items = _read(index, x.device)
     if not isinstance(value, TensorBase):
         value = B.tensor(value, dtype=x.dtype, device=x.device) if not isinstance(value, np.ndarray) else B.from_numpy(value).to(x.device)

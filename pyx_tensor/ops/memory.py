@@ -58,6 +58,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 
 methods.update(copy_=copy_, fill_=fill_, zero_=zero_, fill_diagonal_=fill_diagonal_)
+B._assign_.__name__, B._filled_.__name__ = "copy_", "fill_"      # as a `__torch_function__` sees them
 
 
 @op()

@@ -61,7 +61,7 @@ def linear_backward(B, g: T, input: T, needs):
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
-@op(promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.softmax_backward(g, y, dim)))
+@op(exact_out=True, promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.softmax_backward(g, y, dim)))
 def softmax(B, input: T, dim: Dim, dtype: Type = None):
     """`exp(input)` divided by its sum along a dim, without overflow.
 
@@ -83,7 +83,7 @@ def softmax_backward(B, g: T, output: T, dim: Dim):
     return B.sub(weighted, B.mul(output, B.sum(weighted, dim, True))) if g.ndim else B.zeros_like(g)
 
 
-@op(promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.log_softmax_backward(g, y, dim)))
+@op(exact_out=True, promote="float_only", vjp=dict(input=lambda B, g, y, dim: B.log_softmax_backward(g, y, dim)))
 def log_softmax(B, input: T, dim: Dim, dtype: Type = None):
     """The logarithm of `softmax`, accurate where that is tiny."""
     input = input if dtype is None else input.to(dtype)

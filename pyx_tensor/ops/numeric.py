@@ -53,7 +53,7 @@ def angle(B, input: T):
     return B.where(B.isnan(input), input, result)
 
 
-@op(method=False)
+@op(exact_out=True, method=False)
 def polar(B, abs: T, angle: T):
     """Complex numbers from their absolute values and angles."""
     if not abs.dtype.is_floating_point or abs.dtype is not angle.dtype:
@@ -136,7 +136,16 @@ def xlog1py(B, input: T, other: T):
     return B._xlog1py(*_both(B, input, other))
 
 
+def _complex_log_add(B, input, other, exp, log1p):
+    """From the operand with the larger real part; the other one's exponential is small beside it."""
+    larger = B.ge(B.real(input), B.real(other))
+    high, low = B.where(larger, input, other), B.where(larger, other, input)
+    return B.where(B.isinf(B.real(high)), high, B.add(high, log1p(exp(B.sub(low, high)))))
+
+
 def _log_add(B, input, other, exp, log1p):
+    if input.dtype.is_complex or other.dtype.is_complex:
+        return _complex_log_add(B, input, other, exp, log1p)
     high = B.maximum(input, other)
     result = B.add(high, log1p(exp(B.neg(B.abs(B.sub(input, other))))))
     return B.where(B.logical_and(B.isinf(input), B.eq(input, other)), input, result)
@@ -149,18 +158,18 @@ def _check_floats(name, *operands):
 
 
 def _share_of(exp):
-    return dict(input=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(other, input)), 1)),
-                other=lambda B, g, input, other: B.div(g, B.add(exp(B)(B.sub(input, other)), 1)))
+    return dict(input=lambda B, g, input, other: B.div(g, conjugate(B, B.add(exp(B)(B.sub(other, input)), 1))),
+                other=lambda B, g, input, other: B.div(g, conjugate(B, B.add(exp(B)(B.sub(input, other)), 1))))
 
 
-@op(vjp=_share_of(lambda B: B.exp))
+@op(exact_out=False, vjp=_share_of(lambda B: B.exp))
 def logaddexp(B, input: T, other: T):
     """`log(exp(input) + exp(other))`, without overflow."""
     _check_floats("logaddexp", input, other)
     return _log_add(B, input, other, B.exp, B.log1p)
 
 
-@op(vjp=_share_of(lambda B: B.exp2))
+@op(exact_out=False, vjp=_share_of(lambda B: B.exp2))
 def logaddexp2(B, input: T, other: T):
     """`log2(2^input + 2^other)`, without overflow."""
     _check_floats("logaddexp2", input, other)
@@ -218,7 +227,7 @@ def heaviside(B, input: T, values: T):
     return B.where(B.eq(input, 0), values, B.gt(input, 0).to(input.dtype))
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
     """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers)."""
     if input.dtype.is_complex:
@@ -231,7 +240,7 @@ def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
     return B.masked_fill(result, B.eq(input, -math.inf), limits.min if neginf is None else neginf)
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def renorm(B, input: T, p, dim, maxnorm):
     """Slices of a dim whose p-norm exceeds `maxnorm`, scaled down to it."""
     if input.ndim < 2:
@@ -253,7 +262,7 @@ def _check_integers(name, input, other):
             raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
 
 
-@op(inplace=True, nograd=True, entry=False)
+@op(exact_out=False, inplace=True, nograd=True, entry=False)
 def gcd(B, input: T, other: T):
     """The greatest common divisor of integers, not negative."""
     _check_integers("gcd", input, other)
@@ -264,69 +273,10 @@ def gcd(B, input: T, other: T):
     return B.clone(a)
 
 
-@op(inplace=True, nograd=True, entry=False)
+@op(exact_out=False, inplace=True, nograd=True, entry=False)
 def lcm(B, input: T, other: T):
     """The least common multiple of integers, not negative."""
     _check_integers("lcm", input, other)
     divisor = B.gcd(input, other)
     safe = B.where(B.eq(divisor, 0), B.ones_like(divisor), divisor)
     return B.abs(B.mul(B.floor_divide(input, safe), other))
-
-
-# --- gamma and zeta -----------------------------------------------------------------------------------------------
-# B_2k / (2k)!, for the Euler-Maclaurin sum of the Hurwitz zeta function.
-_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600, -3617 / 10670622842880000)
-
-
-@op(hidden=True, method=False, nograd=True, entry=False)
-def _zeta_integer(B, x: T, s):
-    """`sum of (x + k)^-s over k >= 0` for a whole s > 1; in double precision inside."""
-    if not x.numel():
-        return B.clone(x)
-    wide = x.double()
-    steps = 9 + min(max(0, math.ceil(-B.amin(B.nan_to_num(wide, 0.0)).item())), 10000)
-    total = B.zeros_like(wide)
-    for _ in range(steps):
-        total = B.add(total, B.pow(wide, -s))
-        wide = B.add(wide, 1)
-    total = B.add(total, B.mul(B.pow(wide, 1 - s), 1 / (s - 1)))
-    total = B.add(total, B.mul(B.pow(wide, -s), 0.5))
-    rising, power = s, B.pow(wide, -s - 1)
-    for k, coefficient in enumerate(_BERNOULLI):
-        total = B.add(total, B.mul(power, coefficient * rising))
-        rising *= (s + 2 * k + 1) * (s + 2 * k + 2)
-        power = B.div(power, B.mul(wide, wide))
-    return total.to(x.dtype)
-
-
-def _polygamma_vjp(B, g, n, input):
-    return B.mul(g, B.polygamma(n + 1, input))
-
-
-@op(hidden=True, method=False, promote="float", vjp=dict(input=lambda B, g, input, n: _polygamma_vjp(B, g, n, input)), entry=False, grad_name="Polygamma")
-def _polygamma(B, input: T, n):
-    """`polygamma` with the tensor first."""
-    if n == 0:
-        return B.digamma(input)
-    return B.mul(B._zeta_integer(input, n + 1), float((-1) ** (n + 1) * math.factorial(n)))
-
-
-@op(method=False)
-def polygamma(B, n, input: T):
-    """The n-th derivative of `digamma`."""
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(f"polygamma(): argument 'n' must be int, not {type(n).__name__}")
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return B._polygamma(input if input.dtype.is_floating_point else input.to(B.get_default_dtype()), n)
-
-
-@op(inplace=True)
-def mvlgamma(B, input: T, p):
-    """The logarithm of the multivariate gamma function of dimension p."""
-    if p < 1:
-        raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
-    if bool(B.any(B.le(input, (p - 1) / 2))):
-        raise RuntimeError(f"All elements must be greater than (p-1)/2, got p={p}")
-    shifts = B.mul(B.arange(p, device=input.device), -0.5).to(input.dtype if input.dtype.is_floating_point else None)
-    return B.add(B.sum(B.lgamma(B.add(B.unsqueeze(input, -1), shifts)), -1), p * (p - 1) / 4 * math.log(math.pi))

@@ -218,22 +218,22 @@ def nextafter(B, input: T, other: T):
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
-@primitive(public=("neg", "negative"), promote="common", inplace=True, explain=_why_not_negate, vjp=dict(input=lambda B, g: B.neg(g)))
+@primitive(exact_out=True, public=("neg", "negative"), promote="common", inplace=True, explain=_why_not_negate, vjp=dict(input=lambda B, g: B.neg(g)))
 def neg(B, input: T):
     """`-input`. Bool tensors are refused."""
 
 
-@primitive(public=("abs", "absolute"), promote="common", inplace=True, result="real", vjp=dict(input=lambda B, g, input: B.mul(g, B.sgn(input))))
+@primitive(exact_out=True, public=("abs", "absolute"), promote="common", inplace=True, result="real", vjp=dict(input=lambda B, g, input: B.mul(g, B.sgn(input))))
 def abs(B, input: T):
     """The absolute value (of complex numbers too: a real tensor). Gradient 0 at 0."""
 
 
-@primitive(promote="common", inplace=True, vjp=dict(input=lambda B, g: B.zeros_like(g)))
+@primitive(exact_out=True, promote="common", inplace=True, vjp=dict(input=lambda B, g: B.zeros_like(g)))
 def sign(B, input: T):
     """-1, 0 or 1 by the sign of the element."""
 
 
-@op(promote="common", inplace=True)
+@op(exact_out=True, promote="common", inplace=True)
 def sgn(B, input: T):
     """`sign` for real numbers, `input / abs(input)` for complex ones (0 at 0)."""
     if not input.dtype.is_complex:
@@ -253,9 +253,17 @@ def exp2(B, input: T):
     return B.pow(B.full((), 2, dtype=input.dtype, device=input.device), input)
 
 
+def _complex_expm1(B, x, y):
+    """exp(x + iy) - 1 = (expm1(x) cos y - 2 sin²(y/2)) + i exp(x) sin y: neither part cancels near 0."""
+    half = B.sin(B.mul(y, 0.5))
+    return B.complex(B.sub(B.mul(B.expm1(x), B.cos(y)), B.mul(B.mul(half, half), 2)), B.mul(B.exp(x), B.sin(y)))
+
+
 @op(promote="float", inplace=True, vjp=dict(input=lambda B, g, y: B.mul(g, B.add(conjugate(B, y), 1))))
 def expm1(B, input: T):
     """`exp(input) - 1`, accurate near 0."""
+    if input.dtype.is_complex:
+        return _complex_expm1(B, B.real(input), B.imag(input))
     u = B.exp(input)
     v = B.sub(u, 1)
     small = B.mul(v, B.div(input, B.log(u)))     # W. Kahan's correction of the rounding of exp
@@ -401,7 +409,7 @@ def _round(B, input: T):
     """The nearest integer, halves to the even one."""
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def round(B, input: T, *, decimals=0):
     """The nearest multiple of 10^-decimals, halves to the even one."""
     if decimals == 0:
@@ -410,7 +418,7 @@ def round(B, input: T, *, decimals=0):
     return B.div(B._round(B.mul(input, scale)), scale)
 
 
-@op(entry="frac", promote="common", inplace=True)
+@op(exact_out=True, entry="frac", promote="common", inplace=True)
 def frac(B, input: T):
     """The fractional part, with the sign of the element."""
     return B.sub(input, B.trunc(input))
@@ -487,7 +495,7 @@ def _where(B, condition: Raw, input: T, other: T):
     """`input` where the condition holds, else `other`."""
 
 
-@op()
+@op(exact_out=True)
 def where(B, condition: Raw, input=None, other=None):
     """`input` where `condition` holds, else `other`; with the condition alone, its non-zero positions.
 
@@ -535,7 +543,7 @@ def _bound_vjp(is_min):
     return vjp
 
 
-@op(promote="common", inplace=True, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
+@op(exact_out=True, promote="common", inplace=True, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
 def clamp(B, input: T, min: T = None, max: T = None):
     """`input` limited to [min, max]; bounds are numbers or tensors, one may be missing. The gradient passes at a bound.
 
@@ -554,13 +562,13 @@ def _as_operand(B, number, input):
     return number if hasattr(number, "dtype") else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
-@op(numbers="second", promote="common", inplace=True)
+@op(exact_out=True, numbers="second", promote="common", inplace=True)
 def clamp_min(B, input: T, min: T):
     """`input`, at least `min`."""
     return B.clamp(input, min=min)
 
 
-@op(numbers="second", promote="common", inplace=True)
+@op(exact_out=True, numbers="second", promote="common", inplace=True)
 def clamp_max(B, input: T, max: T):
     """`input`, at most `max`."""
     return B.clamp(input, max=max)
@@ -579,11 +587,17 @@ def addcmul(B, input: T, tensor1: T, tensor2: T, *, value=1):
     return B.add(input, product if value == 1 else B.mul(product, value))
 
 
+class EarlyFactor(int):
+    """A whole factor given as in early PyTorch, where `addcdiv` of integers divided as integers."""
+
+
 @op(entry="addcdiv", promote="common", inplace=True)
 def addcdiv(B, input: T, tensor1: T, tensor2: T, *, value=1):
     """`input + value * tensor1 / tensor2`."""
     if not (input.dtype.is_floating_point or tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point
             or input.dtype.is_complex or tensor1.dtype.is_complex or tensor2.dtype.is_complex):
+        if isinstance(value, EarlyFactor):
+            return B.add(input, B.mul(B._div_trunc(tensor1, tensor2), value))
         raise RuntimeError("Integer division with addcdiv is no longer supported; use true_divide of the operands instead")
     quotient = B.div(tensor1, tensor2)
     return B.add(input, quotient if value == 1 else B.mul(quotient, value))

@@ -154,8 +154,14 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
 
 
 @creates
-def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """Normal numbers: of one mean and deviation in the shape `size`, or element by element from tensors."""
+def normal(mean=None, std=1.0, size=None, *, means=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Normal numbers: of one mean and deviation in the shape `size`, or element by element from tensors.
+
+    `means` is early PyTorch's word for `mean`.
+    """
+    mean = means if mean is None else mean
+    if mean is None:
+        raise TypeError('normal() missing 1 required positional argument: "mean"')
     tensors = [x for x in (mean, std) if isinstance(x, TensorBase)]
     if not tensors:
         if std < 0:

@@ -97,22 +97,22 @@ def _extreme_vjp(B, g, y, input, dim, keepdim):
     return B.mul(share, mask)
 
 
-@primitive(promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
 def amax(B, input: T, dim: Dims = (), keepdim=False):
     """The largest element of all, or along dims; elements that are equally large share the gradient."""
 
 
-@primitive(promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
 def amin(B, input: T, dim: Dims = (), keepdim=False):
     """The smallest element of all, or along dims."""
 
 
-@primitive(promote="common", result="int64", nograd=True)
+@primitive(exact_out=True, promote="common", result="int64", nograd=True)
 def argmax(B, input: T, dim: Dim = None, keepdim=False):
     """The index of the largest element along a dim, or in the flattened tensor; the first where several are equal."""
 
 
-@op(promote="common", result="int64", nograd=True)
+@op(exact_out=True, promote="common", result="int64", nograd=True)
 def argmin(B, input: T, dim: Dim = None, keepdim=False):
     """The index of the smallest element along a dim, or in the flattened tensor."""
     if input.dtype.is_floating_point or input.dtype.is_signed:
@@ -330,19 +330,19 @@ def _vector_norm(B, input: T, p, dim: Dims, keepdim):
     return B.pow(B.sum(B.pow(size, p), dim or None, keepdim), 1 / p)
 
 
-@op()
+@op(exact_out=True)
 def norm(B, input: T, p="fro", dim=None, keepdim=False, *, dtype=None):
     """The p-norm of all elements, or along dims.
 
     Args:
-        p: a number, inf, -inf, 'fro' (2, of all elements or along dims) or None (the same).
+        p: a number, inf, -inf, 'fro' (2, of all elements or along dims), None (the same), or 'nuc': the sum of a matrix's singular values.
     """
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}")
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        raise NotImplementedError("norm: the nuclear norm isn't available")
+        return B.linalg_matrix_norm(input, "nuc", range(input.ndim) if dim is None else dim, keepdim)
     return B._vector_norm(input, 2.0 if p in ("fro", None) else float(p), dim, keepdim)
 
 

@@ -1,4 +1,4 @@
-"""Scans along a dim: running sums and products, differences, integrals."""
+"""Scans along a dim: running sums, products and extremes."""
 from ..core.definitions import op
 from ..core.signature import Dim, T, Type
 
@@ -95,17 +95,19 @@ cummin = _running_extreme("cummin", lambda B: B.le, "smallest")
 
 
 def _logcumsumexp_vjp(B, g, y, input, dim):
-    """The sums of exp(x - y)·g over what follows, positive and negative g apart, in logarithms."""
+    """The sums of exp(x - y)·g over what follows, in logarithms; positive and negative g apart where they are real."""
     if not input.ndim:
         return g
     finite_y = B.masked_fill(y, B.isinf(y), 0)
+    if g.dtype.is_complex:
+        input, finite_y = B.conj(input), B.conj(finite_y)
 
     def part(share):
         none = B.eq(share, 0)
         logs = B.masked_fill(B.log(B.masked_fill(share, none, 1)), none, float("-inf"))
         back = B.flip(B.logcumsumexp(B.flip(B.sub(logs, finite_y), (dim,)), dim), (dim,))
         return B.exp(B.add(back, input))
-    return B.sub(part(B.clamp(g, min=0)), part(B.clamp(B.neg(g), min=0)))
+    return part(g) if g.dtype.is_complex else B.sub(part(B.clamp(g, min=0)), part(B.clamp(B.neg(g), min=0)))
 
 
 @op(vjp=dict(input=_logcumsumexp_vjp))
@@ -114,67 +116,3 @@ def logcumsumexp(B, input: T, dim: Dim):
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise NotImplementedError(f'"logcumsumexp" not implemented for {input.dtype}')
     return _scan(B, input, dim, B.logaddexp)
-
-
-# --- differences and integrals ------------------------------------------------------------------------------------
-def _neighbours(B, x, dim):
-    """All elements of a dim but the last, and all but the first."""
-    n = x.shape[dim]
-    return B._slice(x, dim, 0, max(n - 1, 0), 1), B._slice(x, dim, 1, n, 1)
-
-
-@op()
-def diff(B, input: T, n=1, dim: Dim = -1, prepend=None, append=None):
-    """The n-th differences of neighbours along a dim, with values put before or behind if given."""
-    if not input.ndim:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    for extra in (prepend, append):
-        if extra is not None and extra.ndim != input.ndim:
-            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    if n == 0:
-        return B.clone(input)
-    parts = [x for x in (prepend, input, append) if x is not None]
-    result = B.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(min(n, result.shape[dim])):
-        before, behind = _neighbours(B, result, dim)
-        result = B.logical_xor(behind, before) if result.dtype.name == "bool" else B.sub(behind, before)
-    return result
-
-
-def _steps(B, x, y, dim):
-    """Distances of the points along a dim, in a shape that broadcasts against areas under y."""
-    if x.ndim == 1 and x.shape[0] != y.shape[dim]:
-        raise RuntimeError(f"There must be one `x` value for each sample point, got {x.shape[0]} for {y.shape[dim]}")
-    if x.ndim == 1:
-        return B.reshape(B.sub(x[1:], x[:-1]), [-1 if d == dim else 1 for d in range(y.ndim)])
-    at = x.ndim - (y.ndim - dim)
-    before, behind = _neighbours(B, x, at)
-    return B.sub(behind, before)
-
-
-def _areas(B, name, y, x, dx, dim):
-    """The trapezoids between neighbours."""
-    if x is not None and dx is not None:
-        raise TypeError(f"{name}() takes x or dx, not both")
-    if y.dtype.name == "bool":
-        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
-    dim = dim % max(y.ndim, 1)
-    before, behind = _neighbours(B, y, dim)
-    steps = _steps(B, x, y, dim) if x is not None else 1 if dx is None else dx
-    return B.mul(B.mul(B.add(before, behind), steps), 0.5)
-
-
-@op(public=("trapezoid", "trapz"), method=False)
-def trapezoid(B, y: T, x=None, *, dx=None, dim=-1):
-    """The integral along a dim by trapezoids; points are at `x`, or `dx` (1) apart."""
-    if y.ndim and not y.shape[dim]:
-        return B.sum(B.mul(y, 0.5), dim)
-    return B.sum(_areas(B, "trapezoid", y, x, dx, dim), dim)
-
-
-@op(method=False)
-def cumulative_trapezoid(B, y: T, x=None, *, dx=None, dim=-1):
-    """The integrals up to each point along a dim by trapezoids."""
-    return B.cumsum(_areas(B, "cumulative_trapezoid", y, x, dx, dim), dim)

@@ -60,7 +60,7 @@ def _scatter(B, input: T, dim: Dim, index: Raw, src: T):
     return _combined_into(B, "scatter", input, dim, index, src, lambda old, new: new, True)
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def scatter(B, input: T, dim: Dim, index: Raw, src=None, *, value=None, reduce=None):
     """A copy of `input` with elements of `src` (or a number) put at positions along a dim: `out[index[i][j]][j] = src[i][j]` for dim 0.
 
@@ -191,7 +191,7 @@ def _scatter_reduce(B, input: T, dim: Dim, index: Raw, src: T, reduce, include_s
     return B.div(total, counts) if input.dtype.is_floating_point or input.dtype.is_complex else B.floor_divide(total, counts.to(input.dtype))
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def scatter_reduce(B, input: T, dim: Dim, index: Raw, src: T, reduce, *, include_self=True):
     """A copy of `input` with elements of `src` combined at positions along a dim.
 
@@ -221,7 +221,7 @@ def index_add(B, input: T, dim: Dim, index: Raw, source: T, *, alpha=1):
     return B.scatter_add(input, dim, _along(B, index, source, dim), scaled)
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def index_reduce(B, input: T, dim: Dim, index: Raw, source: T, reduce, *, include_self=True):
     """A copy of `input` with slices of `source` combined at positions along a dim by 'prod', 'mean', 'amax' or 'amin'."""
     if reduce not in _REDUCTIONS[1:]:
@@ -231,7 +231,7 @@ def index_reduce(B, input: T, dim: Dim, index: Raw, source: T, reduce, *, includ
     return B.scatter_reduce(input, dim, _along(B, index, source, dim), source, reduce, include_self=include_self)
 
 
-@op(inplace=True)
+@op(exact_out=True, inplace=True)
 def index_copy(B, input: T, dim: Dim, index: Raw, source: T):
     """A copy of `input` with slices of `source` at positions along a dim."""
     if input.dtype is not source.dtype:

@@ -1,6 +1,4 @@
-"""Searching in sorted values, and counting."""
-import math
-
+"""Searching in sorted values, and among values."""
 from ..core.definitions import op, publish_function
 from ..core.record import namespace
 from ..core.signature import Raw, T
@@ -80,76 +78,3 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     if not isinstance(elements, TensorBase) and not isinstance(test_elements, TensorBase):
         raise TypeError("isin(): argument 'elements' or 'test_elements' must be Tensor")
     return B._isin(elements, test_elements, bool(invert))
-
-
-@op(nograd=True, hidden=True, entry="bincount", method=False)
-def _bincount(B, input: T, weights: Raw, minlength):
-    """`bincount` with all of its arguments in order."""
-    if input.ndim != 1 or input.dtype.is_floating_point or (input.numel() and bool(B.any(B.lt(input, 0)))):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None and weights.shape != input.shape:
-        raise RuntimeError(f"weights should be 1-d and have the same length as input, got {list(weights.shape)} and {list(input.shape)}")
-    size = max(int(B.amax(input)) + 1 if input.numel() else 0, minlength)
-    places = input.long()
-    values = B.ones_like(places) if weights is None else weights if weights.dtype.name == "float32" else weights.double()
-    return B.scatter_add(B.zeros((size,), dtype=values.dtype, device=input.device), 0, places, values)
-
-
-@op(nograd=True, entry=False)
-def bincount(B, input: T, weights: Raw = None, minlength=0):
-    """How often 0, 1, 2 … occur in a 1-d tensor of integers, or the sums of their weights."""
-    if minlength < 0:
-        raise RuntimeError("minlength should be >= 0")
-    return B._bincount(input, weights, minlength)
-
-
-@op(nograd=True, hidden=True, entry="histc")
-def _histc(B, input: T, bins, low, high):
-    """`histc` with all of its arguments in order."""
-    flat = B.reshape(input, (-1,))
-    if low == high and flat.numel():
-        low, high = B.amin(flat).item(), B.amax(flat).item()
-    if low == high:
-        low, high = low - 1, high + 1
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError("max must be larger than min")
-    flat = B.masked_select(flat, B.logical_and(B.ge(flat, low), B.le(flat, high)))
-    places = B.clamp(B.div(B.mul(B.sub(flat, low), bins), high - low).long(), max=bins - 1)
-    return B.bincount(places, None, bins).to(input.dtype)
-
-
-@op(nograd=True, entry=False)
-def histc(B, input: T, bins=100, min=0, max=0):
-    """Counts of the elements in `bins` equal bins from min to max (of the data, where both are equal)."""
-    if bins <= 0:
-        raise RuntimeError("bins must be > 0")
-    return B._histc(input, bins, min, max)
-
-
-@op(nograd=True, entry=False, returns=("hist", "bin_edges"))
-def histogram(B, input: T, bins, *, range=None, weight=None, density=False):
-    """Counts (or sums of weights) of the elements in bins, and the bins' edges.
-
-    Args:
-        bins: how many equal bins, or a 1-d tensor of edges. range: (low, high), by default of the data.
-        density: divide by the total and the widths.
-    """
-    flat = B.reshape(input, (-1,))
-    edges = bins if hasattr(bins, "dtype") else _edges(B, flat, bins, range)
-    n = edges.shape[0] - 1
-    inside = B.logical_and(B.ge(flat, edges[0]), B.le(flat, edges[-1]))
-    places = B.clamp(B.sub(B.searchsorted(edges, flat, right=True), 1), min=0, max=n - 1)
-    weights = inside.to(input.dtype) if weight is None else B.mul(B.reshape(weight, (-1,)), inside)
-    counts = B.scatter_add(B.zeros((n,), dtype=input.dtype, device=input.device), 0, places, weights)
-    if density:
-        counts = B.div(counts, B.mul(B.sum(counts), B.sub(edges[1:], edges[:-1])))
-    return counts, edges
-
-
-def _edges(B, flat, bins, range):
-    low, high = range if range is not None else (B.amin(flat).item(), B.amax(flat).item()) if flat.numel() else (0.0, 1.0)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return B.linspace(low, high, bins + 1, dtype=flat.dtype, device=flat.device)

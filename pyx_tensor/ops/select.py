@@ -67,7 +67,7 @@ def nonzero_static(B, input: T, *, size, fill_value=-1):
 
 
 # --- by positions -------------------------------------------------------------------------------------------------
-@op()
+@op(exact_out=True)
 def take(B, input: T, index: Raw):
     """Elements at positions in the flattened tensor, in the shape of `index`; negative ones count from the end."""
     if index.dtype.name != "int64":
@@ -78,7 +78,7 @@ def take(B, input: T, index: Raw):
     return B.reshape(B.index_select(B.reshape(input, (-1,)), 0, places), tuple(index.shape))
 
 
-@op()
+@op(exact_out=True)
 def take_along_dim(B, input: T, indices: Raw, dim: Dim = None):
     """`gather` in which input and indices broadcast; without a dim, on the flattened tensor."""
     if indices.dtype.name != "int64":
@@ -127,9 +127,11 @@ def _needs_mask(name, mask):
         raise RuntimeError(f"{name}: expected BoolTensor for mask, but got {mask.dtype}")
 
 
-@op()
+@op(exact_out=True)
 def masked_select(B, input: T, mask: Raw):
     """The elements where the mask is True, as a 1-d tensor; both broadcast."""
+    if mask.dtype.name == "uint8":        # as comparisons gave them in early PyTorch
+        mask = B.ne(mask, 0)
     _needs_mask("masked_select", mask)
     shape = B.broadcast_shapes(input.shape, mask.shape)
     flat = B.reshape(B.expand(mask, shape), (-1,))

@@ -458,11 +458,13 @@ def rot90(B, input: T, k=1, dims=(0, 1)):
     return B.flip(B.transpose(input, a, b), (a,) if k == 1 else (b,))
 
 
-@op(hidden=True)
-def sum_to_size(B, input: T, shape):
-    """Summed over broadcast dims, down to `shape`."""
-    lead = input.ndim - len(shape)
-    dims = tuple(range(lead)) + tuple(lead + i for i, size in enumerate(shape) if size == 1 and input.shape[lead + i] != 1)
+@op()
+def sum_to_size(B, input: T, size: Sizes):
+    """Summed over dims that broadcasting would repeat, down to `size`; the inverse of `expand`."""
+    lead, shape = input.ndim - len(size), tuple(input.shape)
+    if lead < 0 or any(n not in (1, own) for n, own in zip(size, shape[lead:])):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(size) if n == 1 and shape[lead + i] != 1)
     if dims:
         input = B.sum(input, dims, True)
-    return B.view(input, shape) if lead else input
+    return B.view(input, size) if lead else input

@@ -33,7 +33,7 @@ def _needs_order(name, input):
         raise RuntimeError(f"{name}: complex tensors have no order, got {input.dtype}")
 
 
-@op(**_PAIR)
+@op(exact_out=True, **_PAIR)
 def sort(B, input: T, dim=-1, descending=False, stable=False):
     """The elements of a dim in rising order (or falling), and their positions; NaN counts as the largest.
 
@@ -51,7 +51,7 @@ def argsort(B, input: T, dim=-1, descending=False, stable=False):
     return B.sort(input, dim, descending, True)[1]
 
 
-@op()
+@op(exact_out=True)
 def msort(B, input: T):
     """The elements in rising order along the first dim."""
     return B.sort(input, 0)[0]
@@ -71,7 +71,7 @@ def _topk(B, input: T, k, dim: Dim, largest, sorted):
     return _first_places(B, input, dim, k, bool(largest))
 
 
-@op(**_PAIR)
+@op(exact_out=True, **_PAIR)
 def topk(B, input: T, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements of a dim and their positions."""
     _needs_order("topk", input)
@@ -102,7 +102,7 @@ def _kthvalue(B, input: T, k, dim: Dim, keepdim):
     return _one_place(B, input, dim, keepdim, B.narrow(order, dim, k - 1, 1) if input.ndim else order)
 
 
-@op(**_PAIR)
+@op(exact_out=True, **_PAIR)
 def kthvalue(B, input: T, k, dim: Dim = -1, keepdim=False):
     """The k-th smallest element along a dim, counted from 1, and its position."""
     _needs_elements("kthvalue", input, dim)
@@ -167,7 +167,7 @@ def _mode(B, input: T, dim: Dim, keepdim):
     return _one_place(B, input, dim, keepdim, B.movedim(B.gather(order, -1, longest), -1, dim))
 
 
-@op(**_PAIR)
+@op(exact_out=True, **_PAIR)
 def mode(B, input: T, dim: Dim = -1, keepdim=False):
     """The most frequent element along a dim (the smallest of several) and a position of it."""
     _needs_order("mode", input)
@@ -229,7 +229,7 @@ def _quantile(B, name, input, q, dim, keepdim, interpolation, ignore_nan):
     return B.reshape(result, [*tuple(q.shape), *shape])
 
 
-@op()
+@op(exact_out=True)
 def quantile(B, input: T, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The q-quantiles of all elements, or along a dim; several q give a leading dim. NaN where there is one.
 
@@ -239,7 +239,7 @@ def quantile(B, input: T, q, dim=None, keepdim=False, *, interpolation="linear")
     return _quantile(B, "quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@op()
+@op(exact_out=True)
 def nanquantile(B, input: T, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that aren't NaN."""
     return _quantile(B, "nanquantile", input, q, dim, keepdim, interpolation, True)

@@ -1,5 +1,6 @@
 """Statistics in terms of other reductions, distances and products of vectors."""
 from ..core.definitions import op
+from ..core.dtype import by_name
 from ..core.signature import Dims, Raw, T, Type
 
 
@@ -20,7 +21,7 @@ def nanmean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None)
     return B.div(B.sum(B.masked_fill(input, nan, 0), dim or None, keepdim, dtype=dtype), B.sum(B.logical_not(nan), dim or None, keepdim))
 
 
-@op(returns=("min", "max"))
+@op(exact_out=True, returns=("min", "max"))
 def aminmax(B, input: T, *, dim=None, keepdim=False):
     """The smallest and the largest element, of all or along a dim."""
     if input.numel() == 0 and (dim is None or not input.shape[dim]):
@@ -108,18 +109,52 @@ def cdist(B, x1: T, x2: T, p=2.0, compute_mode=None):
     return B._vector_norm(away, float(p), -1, False)
 
 
-@op(promote="common")
+@op(method=False)
+def pdist(B, input: T, p=2.0):
+    """The p-norm distances of all pairs of rows of a matrix (n, m): the part above the diagonal of `cdist`, row by row."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = B.unbind(B.triu_indices(input.shape[0], input.shape[0], 1, device=input.device), 0)
+    return B._vector_norm(B.sub(B.index_select(input, 0, first), B.index_select(input, 0, second)), float(p), -1, False)
+
+
+@op(exact_out=True, promote="common")
 def cross(B, input: T, other: T, dim=None):
     """The cross products of vectors of three elements along a dim (by default the first dim of size 3)."""
     if input.ndim != other.ndim:
         raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {list(input.shape)} and {list(other.shape)}")
-    input, other = B.broadcast_tensors(input, other)
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
     if not -input.ndim <= dim < input.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
-    if input.shape[dim] != 3:
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+    input, other = B.broadcast_tensors(input, other)
     return B.sub(B.mul(B.roll(input, -1, dim), B.roll(other, -2, dim)), B.mul(B.roll(input, -2, dim), B.roll(other, -1, dim)))
+
+
+# --- digests ------------------------------------------------------------------------------------------------------
+@op(nograd=True, entry=False)
+def hash_tensor(B, input: T, dim: Dims = None, *, keepdim=False, mode=0):
+    """The exclusive or of all elements' bits (as float64 or int64), of all or along dims, as uint64."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if input.dtype.is_complex:
+        raise NotImplementedError(f'"hash_tensor" not implemented for {input.dtype}')
+    if not input.numel() and len(dim) == input.ndim:
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+    bits = B._view_dtype(B.contiguous(input.to(by_name["float64" if input.dtype.is_floating_point else "int64"])), by_name["int64"])
+    bits = B._merged(bits, dim) if input.ndim else B.reshape(bits, (1,))
+    while bits.shape[-1] > 1:
+        half = (bits.shape[-1] + 1) // 2
+        rest = B._slice(bits, bits.ndim - 1, half, bits.shape[-1], 1)
+        joined = B.bitwise_xor(B._slice(bits, bits.ndim - 1, 0, rest.shape[-1], 1), rest)
+        bits = B.cat([joined, B._slice(bits, bits.ndim - 1, rest.shape[-1], half, 1)], -1)
+    shape = [1 if d in dim else n for d, n in enumerate(input.shape) if keepdim or d not in dim] if input.ndim else []
+    return B._view_dtype(B.reshape(bits, shape) if bits.shape[-1] else B.zeros(shape, dtype=bits.dtype, device=bits.device), by_name["uint64"])

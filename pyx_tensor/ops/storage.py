@@ -136,6 +136,15 @@ class _StorageBase:
         moved = self._flat.to(make_device(device))
         return self if moved is self._tensor else self._over(moved)
 
+    def is_shared(self):
+        """True where the memory is shared with other processes (see `Tensor.share_memory_`)."""
+        return self._flat.is_shared()
+
+    def share_memory_(self):
+        """Move the memory, with all tensors on it, to shared memory; return the storage."""
+        share_memory_(self._flat)
+        return self
+
     def cpu(self):
         """This storage, or a copy of it on the cpu."""
         return self.to("cpu")
@@ -332,7 +341,39 @@ def storage_type(self):
     return storage_types[type_name(self.dtype).removeprefix("torch.").replace("Tensor", "Storage")]
 
 
-methods.update(storage=storage, untyped_storage=untyped_storage, storage_type=storage_type)
+def _sharing():
+    from ..core import sharing      # most programs never need it
+    return sharing
+
+
+def _is_shareable(tensor):
+    """True for memory of the host; a device's is as shared as it can be."""
+    return isinstance(tensor.array, np.ndarray)
+
+
+def is_shared(self):
+    """True where the tensor's memory is shared with other processes; always True on a device with memory of its own."""
+    return not _is_shareable(self) or _sharing().segment_of(self._storage) is not None
+
+
+def share_memory_(self):
+    """Move the tensor's memory, with all tensors on it, to memory that other processes can map; return the tensor.
+
+    A second call changes nothing. Memory that is shared can't be resized. Raises OutOfMemoryError, with the sizes, where the
+    system has too little.
+
+    >>> import pyx_tensor as torch
+    >>> x = torch.ones(3)
+    >>> view = x[1:]
+    >>> x.share_memory_().is_shared(), view.is_shared()
+    (True, True)
+    """
+    if _is_shareable(self):
+        _sharing().share(self._storage)
+    return self
+
+
+methods.update(storage=storage, untyped_storage=untyped_storage, storage_type=storage_type, is_shared=is_shared, share_memory_=share_memory_)
 
 
 @publish_function

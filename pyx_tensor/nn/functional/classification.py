@@ -48,14 +48,20 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     reduction = resolve_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    scores, classes = input.reshape(-1, input.size(-1)), target.reshape(-1, 1)
+    if input.dim() not in (0, 1, 2) or input.dim() == 2 and not input.size(1):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    count = input.size(0) if input.dim() == 2 else 1
+    if target.dim() > 1 or target.numel() != count:
+        raise RuntimeError(f"inconsistent target size, expected {count} but got {list(target.shape)}")
+    classes_of_input = input.size(-1) if input.dim() else 1
+    scores, classes = input.reshape(-1, classes_of_input), target.reshape(-1, 1)
     excess = (margin - scores.gather(1, classes) + scores).clamp_min(0) ** p
     if weight is not None:
-        if weight.dim() != 1:
-            raise ValueError("weight must be one-dimensional")
+        if weight.dim() > 1 or weight.numel() != classes_of_input:
+            raise RuntimeError(f"inconsistent weight size, expected {classes_of_input} but got {list(weight.shape)}")
         excess = excess * weight[classes]
-    loss = excess.scatter(1, classes, 0.0).sum(1) / input.size(-1)
-    return apply_reduction(loss.reshape(target.shape), reduction)
+    loss = excess.scatter(1, classes, 0.0).sum(1) / classes_of_input
+    return apply_reduction(loss.reshape(input.shape[:-1]), reduction)
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -64,14 +70,18 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     A row of ``target`` (N, C) or (C) lists the classes and ends at the first negative number.
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
-    scores = input.reshape(-1, input.size(-1))
-    listed = target.reshape(-1, input.size(-1))
+    if input.dim() > 2 or input.shape[1:] and not input.size(1):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    if target.shape != input.shape and not (input.dim() < 2 and target.dim() < 2 and target.numel() == input.numel()):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    classes_of_input = input.size(-1) if input.dim() else 1
+    scores, listed = input.reshape(-1, classes_of_input), target.reshape(-1, classes_of_input)
     valid = (listed >= 0).cumprod(1).bool()
     classes = listed.clamp_min(0)
     is_target = ops.zeros_like(listed).scatter_add(1, classes, valid.to(listed.dtype)) > 0
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     counted = valid.unsqueeze(2) & ~is_target.unsqueeze(1)
-    loss = excess.masked_fill(~counted, 0).sum((1, 2)) / input.size(-1)
+    loss = excess.masked_fill(~counted, 0).sum((1, 2)) / classes_of_input
     return apply_reduction(loss.reshape(input.shape[:-1]), reduction)
 
 

@@ -13,3 +13,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The ``p``-norm of x1 - x2 + eps over the last dimension."""
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+
+
+def pdist(input, p=2.0):
+    """The ``p``-norm distances of all pairs of rows of a matrix (N, M), (0, 1), (0, 2) … (N-2, N-1)."""
+    return ops.pdist(input, p)

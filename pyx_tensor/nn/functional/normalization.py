@@ -80,7 +80,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     square = input * input
     zeros = square.new_zeros((input.size(0), before + after, *input.shape[2:]))
     padded = ops.cat([zeros[:, :before], square, zeros[:, before:]], 1)
-    mean = padded.unfold(1, size, 1).mean(-1)
+    total = padded.unfold(1, size, 1).sum(-1)
+    mean = total / size if total.is_floating_point() else total // size      # the average of integers is one, as PyTorch's pooling
     return input / (mean * alpha + k).pow(beta)
 
 

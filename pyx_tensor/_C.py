@@ -1,0 +1,3 @@
+"""The names of PyTorch's compiled module that programs ask for: `torch._C.Generator`."""
+from .core.tensor import TensorBase  # noqa: F401
+from .ops.random import Generator  # noqa: F401

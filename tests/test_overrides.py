@@ -1,0 +1,136 @@
+"""`__torch_function__`: subclasses in all forms of operations, foreign types, modes, and the helpers of `torch.overrides`."""
+import pytest
+
+import pyx_tensor as torch
+from pyx_tensor import overrides
+
+SEEN = []
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        SEEN.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Foreign:
+    """No tensor, but an operand."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func, types, args, kwargs
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen():
+    SEEN.clear()
+
+
+def test_results_of_all_forms_are_of_the_subclass():
+    x = torch.ones(2, 3).as_subclass(Marked)
+    for result in (x[0], x[:, 1], x[x > 0], x + 1, 1 - x, x.add_(1), x.T, x.view(6), x.unbind(0)[1], torch.zeros_like(x), torch.full_like(x, 2),
+                   torch.add(x, 1, out=torch.empty(2, 3)), x.clamp_(0, 1)):
+        assert type(result) is Marked or result.data_ptr() != x.data_ptr() and type(result) is Marked
+    assert type(x.sum()) is Marked and type(x.tolist()) is list
+
+
+def test_in_place_out_and_indexing_ask():
+    x = torch.zeros(3).as_subclass(Logged)
+    assert x.add_(1) is x
+    x += 1
+    x[0] = 5
+    assert x.tolist() == [5, 2, 2]
+    x.copy_(torch.ones(3)).fill_(2).clamp_(0, 1)
+    torch.exp(torch.zeros(3), out=x)
+    x[0]
+    assert SEEN == ["add_", "add_", "__setitem__", "copy_", "fill_", "clamp_", "exp", "__getitem__"] and x.tolist() == [1, 1, 1]
+
+
+def test_foreign_operands():
+    thing = Foreign()
+    func, types, args, kwargs = torch.add(thing, 2)
+    assert func is torch.add and types == (Foreign,) and args == (thing, 2) and kwargs == {}
+    assert torch.cat([torch.ones(1), thing])[0] is torch.cat
+    assert torch.zeros_like(thing)[0] is torch.zeros_like
+    assert torch.exp(torch.ones(2), out=Foreign())[3].keys() == {"out"}
+    assert torch.nn.functional.relu(thing)[1] == (Foreign,)
+
+
+def test_who_declines():
+    class Never:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+    with pytest.raises(TypeError, match="no implementation found for 'add_'.*Never"):
+        torch.ones(1).add_(Never())
+
+
+class Counting(overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        SEEN.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_sees_every_operation():
+    x = torch.ones(2, 2)
+    with Counting():
+        y = x + x
+        y.mul_(2)
+        y[0], y.view(4), y.T, y.sum()
+        torch.zeros_like(y)
+    assert SEEN == ["add", "mul_", "__getitem__", "view", "permute", "sum", "zeros_like"]
+    x + x
+    assert len(SEEN) == 7
+
+
+def test_modes_nest_and_end_with_an_error():
+    x = torch.ones(2)
+    with Counting(), Counting():
+        x.exp()
+    assert SEEN == ["exp", "exp"]
+    with pytest.raises(ZeroDivisionError):
+        with Counting():
+            1 / 0
+    x.exp()
+    assert len(SEEN) == 2 and not overrides.has_torch_function((x,))
+    with pytest.raises(NotImplementedError):
+        with overrides.TorchFunctionMode():
+            x.exp()
+    assert x.exp()[0] > 2
+
+
+def test_helpers():
+    assert overrides.has_torch_function((Foreign(),)) and not overrides.has_torch_function((torch.ones(1), torch.nn.Parameter(torch.ones(1))))
+    assert overrides.is_tensor_like(Foreign()) and overrides.is_tensor_like(torch.ones(1)) and not overrides.is_tensor_like(3)
+    assert overrides.resolve_name(torch.add) == "torch.add" and overrides.resolve_name(len) is None
+    assert torch.add in overrides.get_overridable_functions()[torch] and torch.add not in overrides.get_ignored_functions()
+    assert torch.manual_seed in overrides.get_ignored_functions()
+    stand_in = overrides.get_testing_overrides()[torch.add]
+    assert stand_in(1, 2) == -1
+    with pytest.raises(TypeError):
+        stand_in()
+
+    @overrides.wrap_torch_function(lambda x: (x,))
+    def own(x):
+        return x * 2
+    assert own(torch.tensor(2)) == 4 and own(Foreign())[0] is own
+    with pytest.raises(TypeError, match="no implementation"):
+        overrides.handle_torch_function(own, (3,), 3)
+
+
+def test_reentrant_dispatch():
+    class Nested(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            SEEN.append(func.__name__)
+            if func.__name__ == "exp":
+                with overrides.enable_reentrant_dispatch():
+                    return args[0] + 1
+            return super().__torch_function__(func, types, args, kwargs)
+    x = torch.zeros(2).as_subclass(Nested)
+    assert x.exp().tolist() == [1, 1] and SEEN == ["exp", "add"]
