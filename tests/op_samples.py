@@ -242,6 +242,27 @@ S["embedding"] = lambda f: call(f(5, 3), f.index(5, 2, 4))
 _same("nonzero argwhere", lambda f: call(f(3, 4) > 0))
 S["nonzero_static"] = lambda f: [call(f(3, 4) > 0, size=3), call(f(2) > 9, size=2, fill_value=7)]
 S["unravel_index"] = lambda f: call(f.index(12, 5), (3, 4))
+# --- windows
+S["constant_pad_nd"] = lambda f: [call(f(2, 3, 4), (1, 2, -1, 0)), call(f(2, 3), (0, 1, 2, 0, ), 1.5)]
+S["convolution"] = lambda f: [call(f(2, 4, 5, 3), f(6, 2, 3, 2), f(6), (2, 1), (1, 0), (1, 2), False, 0, 2),
+                              call(f(2, 4, 3), f(4, 1, 3), None, 2, 1, 1, True, 1, 2)]
+S["conv1d"] = lambda f: [call(f(2, 3, 6), f(4, 3, 3), f(4), 2, 1), call(f(4, 5), f(4, 1, 2), None, 1, "same", 2, 4)]
+S["conv2d"] = lambda f: [call(f(2, 2, 4, 5), f(3, 2, 3, 2), f(3), padding=1), call(f(2, 5, 4), f(4, 2, 1, 1), stride=2)]
+S["conv3d"] = lambda f: call(f(1, 2, 3, 4, 3), f(2, 2, 2, 3, 2), f(2), 1, (1, 0, 1))
+S["conv_transpose1d"] = lambda f: [call(f(2, 3, 4), f(3, 2, 3), f(2), 2, 1, 1), call(f(2, 3), f(2, 2, 2), None, 1, 0, 1, 2, 2)]
+S["conv_transpose2d"] = lambda f: [call(f(2, 2, 3, 4), f(2, 3, 3, 2), f(3), (2, 1), 1), call(f(2, 3, 2), f(2, 1, 1, 1), stride=2)]
+S["conv_transpose3d"] = lambda f: call(f(1, 2, 2, 3, 2), f(2, 2, 2, 1, 3), f(2), (1, 2, 1))
+S["conv_tbc"] = lambda f: call(f(5, 2, 3), f(3, 3, 2), f(2), 1)
+S["max_pool1d"] = lambda f: [call(f(2, 3, 7), 3, 2, 1), call(f(3, 6), 2)]
+S["max_pool2d"] = lambda f: call(f(1, 2, 5, 4), (2, 3), 1, (1, 0))
+S["max_pool3d"] = lambda f: call(f(1, 2, 3, 4, 3), 2)
+S["max_pool1d_with_indices"] = S["max_pool1d"]
+S["avg_pool1d"] = lambda f: call(f(2, 3, 7), 3, 2, 1)
+_same("adaptive_avg_pool1d adaptive_max_pool1d", lambda f: [call(f(2, 3, 7), 3), call(f(3, 6), 2)])
+S["pixel_shuffle"] = S["pixel_unshuffle"] = lambda f: call(f(1, 4, 2, 4), 2)
+_same("channel_shuffle native_channel_shuffle", lambda f: call(f(1, 4, 2, 3), 2))
+S["grid_sampler"] = S["grid_sampler_2d"] = lambda f: call(f(1, 2, 4, 3), f.unit(1, 3, 2, 2), 0, 0, False)
+S["grid_sampler_3d"] = lambda f: call(f(1, 1, 3, 2, 3), f.unit(1, 2, 2, 1, 3), 0, 1, True)
 # --- order
 _same("sort argsort", lambda f: [call(f(3, 4)), call(f(3, 4), 0, True)])
 S["msort"] = lambda f: call(f(3, 4))
