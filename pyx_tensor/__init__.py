@@ -37,7 +37,7 @@ _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
-        "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
+        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
     "compile": "compiler",
     **dict.fromkeys(("amp", "profiler"), None),
     **dict.fromkeys((

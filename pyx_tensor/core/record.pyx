@@ -422,6 +422,27 @@ cdef SavedValue save_copy(TensorBase t):
     return save(copy, False)
 
 
+@cython.final
+cdef class SavedOutputs:
+    """The outputs of an operation with several, for its vjps: each is looked at, and its version checked, when it is asked for.
+
+    So a write to an output that no vjp needs (batch norm's, by an in-place ReLU) does no harm.
+    """
+    cdef OpNode node
+
+    @staticmethod
+    cdef SavedOutputs of(OpNode node):
+        cdef SavedOutputs outputs = SavedOutputs.__new__(SavedOutputs)
+        outputs.node = node
+        return outputs
+
+    def __len__(self):
+        return len(self.node.output)
+
+    def __getitem__(self, i):
+        return self.node.resolve(self.node.output[i])
+
+
 @cython.binding(False)
 @cython.trashcan(True)
 cdef class OpNode(Node):
@@ -486,8 +507,7 @@ cdef class OpNode(Node):
                 elif rule.source[k] == PARAM:
                     args.append(self.resolve(self.saved[i]))
                 elif rule.source[k] == OUTPUT:
-                    args.append(tuple([self.resolve(o) for o in self.output]) if type(self.output) is tuple
-                                else self.resolve(self.output))
+                    args.append(SavedOutputs.of(self) if type(self.output) is tuple else self.resolve(self.output))
                 elif rule.source[k] == SHAPE or rule.source[k] == GEOMETRY:
                     args.append(self.shapes[i])
                 elif rule.source[k] == AUX:

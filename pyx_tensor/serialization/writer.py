@@ -143,7 +143,7 @@ class _Writing:
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         if module.partition(".")[0] != "pyx_tensor" or "." in name or "<" in name:
             return super().save_global(obj, name)
-        self._save_name(_global(public_module(module), name))
+        self._save_name(_global(public_module(module, name), name))
 
     def _save_name(self, item):
         if id(item) in self.memo:
