@@ -79,6 +79,8 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the range otherwise."""
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     falling = input <= 0
@@ -95,6 +97,8 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 
 def prelu(input, weight):
     """Leaky ReLU with a learned slope: one number, or one per channel (dimension 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:
         channels = input.size(1) if input.dim() > 1 else 1
         if weight.numel() != channels:
