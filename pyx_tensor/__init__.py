@@ -32,6 +32,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
                      "__config__"), None),
+    **dict.fromkeys(("masked", "overrides", "return_types", "_C"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
