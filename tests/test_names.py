@@ -47,3 +47,29 @@ def test_name(name):
 
 def test_nothing_on_the_list_of_missing_names_is_there():
     assert STILL_TO_COME <= set(NAMES)
+
+
+# --- the page of early names ---------------------------------------------------------------------------------------
+PAGE = (Path(__file__).parents[1] / "docs" / "early_names.md").read_text()
+
+
+def test_every_early_function_stands_on_the_page():
+    early = ("gesv gels btrifact btrisolve potrf potri potrs pstrf trtrs symeig eig orgqr ormqr geqrf ger addbmm baddbmm range svd qr inverse linspace "
+             "set_default_tensor_type creator Variable volatile new median mode kthvalue masked_select tril triu normal cat addcdiv addcmul").split()
+    assert not [name for name in early if not re.search(rf"\b{name}\b", PAGE)]
+
+
+def test_calls_of_the_page_answer_alike():
+    x, y = torch.arange(4.0).view(2, 2), torch.ones(2, 2)
+    pairs = [
+        (lambda: torch.add(x, 2, y), lambda: torch.add(x, y, alpha=2)), (lambda: torch.sub(x, 2, y), lambda: torch.sub(x, y, alpha=2)),
+        (lambda: torch.addcmul(x, 2, x, y), lambda: torch.addcmul(x, x, y, value=2)), (lambda: torch.ger(x[0], y[0]), lambda: torch.outer(x[0], y[0])),
+        (lambda: torch.addmm(2, x, 3, x, y), lambda: torch.addmm(x, x, y, beta=2, alpha=3)), (lambda: torch.range(1, 4), lambda: torch.arange(1.0, 5)),
+        (lambda: torch.cat(inputs=(x, y), dimension=1), lambda: torch.cat((x, y), dim=1)), (lambda: torch.tril(x, k=-1), lambda: torch.tril(x, diagonal=-1)),
+        (lambda: torch.normal(means=x, std=0 * y), lambda: x), (lambda: x.new([1, 2]), lambda: x.new_tensor([1, 2])),
+        (lambda: x.type(torch.DoubleTensor), lambda: x.double()), (lambda: torch.squeeze(x[:1], out=torch.empty(0)), lambda: x[0])]
+    for then, now in pairs:
+        then, now = then(), now()
+        assert then.dtype is now.dtype and torch.equal(then, now)
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert x.resize(4, 1).shape == (4, 1)
