@@ -73,3 +73,13 @@ def test_calls_of_the_page_answer_alike():
         assert then.dtype is now.dtype and torch.equal(then, now)
     with pytest.warns(UserWarning, match="deprecated"):
         assert x.resize(4, 1).shape == (4, 1)
+
+
+def test_names_without_the_underscore_warn():
+    w = torch.empty(2, 3)
+    with pytest.warns(FutureWarning, match="constant_"):
+        assert torch.nn.init.constant(w, 3.0) is w and (w == 3).all()
+    w.grad = torch.full((2, 3), 2.0)
+    with pytest.warns(FutureWarning, match="clip_grad_norm_"):
+        torch.nn.utils.clip_grad_norm([w], 1.0)
+    assert w.grad.norm().item() == pytest.approx(1, abs=1e-5)

@@ -212,3 +212,18 @@ def _warned_empty(tensor):
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return True
     return False
+
+
+# --- early PyTorch's names ----------------------------------------------------------------------------------------
+def _early(name):
+    """`name` without its underscore, which warns."""
+    def fill(*args, **kwargs):
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return globals()[name + "_"](*args, **kwargs)
+    fill.__name__ = fill.__qualname__ = name
+    fill.__doc__ = f"Early PyTorch's name of `{name}_`."
+    return fill
+
+
+constant, dirac, eye, kaiming_normal, kaiming_uniform, normal, orthogonal, sparse, uniform, xavier_normal, xavier_uniform = map(_early, (
+    "constant", "dirac", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "sparse", "uniform", "xavier_normal", "xavier_uniform"))
