@@ -32,7 +32,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 _LAZY = {
     **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
                      "__config__"), None),
-    **dict.fromkeys(("masked", "overrides", "return_types", "_C"), None),
+    **dict.fromkeys(("masked", "overrides", "return_types", "_C", "array_api"), None),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
@@ -48,6 +48,17 @@ _LAZY = {
                      "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
+
+
+def _array_namespace(self, /, *, api_version=None):
+    """The Python array API standard over tensors, `pyx_tensor.array_api`; ValueError for a version that it isn't."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: version {api_version!r} of the array API standard isn't supported, 2021.12 to 2024.12 are")
+    from . import array_api
+    return array_api
+
+
+Tensor.__array_namespace__ = _array_namespace
 
 
 def __getattr__(name):

@@ -51,6 +51,11 @@ def is_set_to(self, tensor):
             and self.shape == tensor.shape and self.stride() == tensor.stride())
 
 
+def to_device(self, device, /, *, stream=None):
+    """The array API standard's name of `to(device)`."""
+    return self.to(device)
+
+
 def is_same_size(self, other):
     """Whether two tensors have the same shape."""
     return self.shape == other.shape
@@ -72,7 +77,7 @@ def resize_as(self, tensor):
     return resize(self, tuple(tensor.shape))
 
 
-methods.update(dim_order=dim_order, is_set_to=is_set_to, is_same_size=is_same_size, record_stream=record_stream, resize=resize, resize_as=resize_as,
+methods.update(to_device=to_device, dim_order=dim_order, is_set_to=is_set_to, is_same_size=is_same_size, record_stream=record_stream, resize=resize, resize_as=resize_as,
                const_data_ptr=lambda self: self.data_ptr(), module_load=lambda self, other, assign=False: other.detach() if assign else other.detach().to(self))
 
 
