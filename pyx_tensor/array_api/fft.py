@@ -1,6 +1,9 @@
 """The standard's Fourier transforms."""
-from .. import fft as _fft
+from importlib import import_module
+
 from ..core.dtype import by_name
+
+_fft = import_module("..fft", __package__)
 
 
 def _transform(name, several):

@@ -1,12 +1,13 @@
 """The standard's linear algebra."""
 from collections import namedtuple
+from importlib import import_module
 
-from .. import linalg as _linalg
 from ..ops import namespace as ops
 from ._manipulation import matrix_transpose  # noqa: F401
 from ._products import matmul, tensordot, vecdot  # noqa: F401
 from ._reductions import sum as _sum
 
+_linalg = import_module("..linalg", __package__)
 _Eigh = namedtuple("eigh_result", "eigenvalues eigenvectors")
 _QR = namedtuple("qr_result", "Q R")
 _Slogdet = namedtuple("slogdet_result", "sign logabsdet")
