@@ -119,6 +119,11 @@ def reinforce(self, reward):
     raise RuntimeError("reinforce() was removed. Differentiate -log_prob(action) * reward instead.")
 
 
+def where(self, condition, other):
+    """This tensor's elements where the condition is True, those of `other` elsewhere: `torch.where(condition, self, other)`."""
+    return B.where(condition, self, other)
+
+
 def polygamma(self, n):
     """`torch.polygamma(n, self)`."""
     return B.polygamma(n, self)
@@ -142,7 +147,7 @@ def logical_not_(self):
     return self.copy_(B.logical_not(self))
 
 
-methods.update(new=new, apply_=apply_, map_=map_, map2_=map2_, reinforce=reinforce, polygamma=polygamma, polygamma_=polygamma_,
+methods.update(where=where, new=new, apply_=apply_, map_=map_, map2_=map2_, reinforce=reinforce, polygamma=polygamma, polygamma_=polygamma_,
                float_power_=float_power_, logical_not_=logical_not_, narrow_copy=functions["narrow_copy"])
 methods.update(__div__=lambda self, other: self / other, __rdiv__=lambda self, other: other / self, __idiv__=lambda self, other: self.div_(other),
                __long__=Tensor.__int__, __nonzero__=Tensor.__bool__)
