@@ -15,6 +15,7 @@ from .version import __version__
 from . import ops
 from .ops.random import Generator, default_generator
 from .ops.storage import TypedStorage, UntypedStorage
+from .ops.storage import storage_types as _storage_types
 from .ops.tensor_types import types_of as _types_of
 from .core.definitions import functions as _functions
 
@@ -24,15 +25,19 @@ globals().update(_by_name)
 globals().update(_aliases)
 globals().update(_functions)
 globals().update(_types_of("cpu"))
+globals().update(_storage_types)
 
 from . import autograd  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled  # noqa: E402
 
 # What many programs never use is imported when it is first asked for: `import pyx_tensor` stays quick.
 _LAZY = {
-    **dict.fromkeys(("nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "fft", "signal",
-                     "__config__"), None),
+    **dict.fromkeys((
+        "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
+        "fft", "signal", "special", "linalg",
+        "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
     **dict.fromkeys(("masked", "overrides", "return_types", "_C", "array_api"), None),
+    "compile": "compiler",
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",

@@ -90,6 +90,8 @@ S["heaviside"] = lambda f: call(f(3, 4), f(4))
 S["round"] = lambda f: [call(f(3, 4)), call(f(3, 4), decimals=1)]
 S["polygamma"] = lambda f: [call(1, f.positive(3)), call(2, f.positive(3))]
 S["mvlgamma"] = lambda f: call(f.positive(3) + 1, 2)
+_same("i0", lambda f: [call(f(3, 4)), call(f())])
+_same("igamma igammac", lambda f: call(f.positive(3, 4), f.positive(4)))
 S["renorm"] = lambda f: call(f(3, 4), 2, 0, 1.0)
 S["threshold"] = lambda f: call(f(3, 4), 0.5, 1.0)
 S["hardshrink"] = lambda f: call(f(3, 4), 0.4)
@@ -141,7 +143,31 @@ S["addr"] = lambda f: [call(f(3, 4), f(3), f(4)), call(f(3, 4), f(3), f(4), beta
 S["baddbmm"] = lambda f: call(f(2, 3, 2), f(2, 3, 4), f(2, 4, 2))
 S["addbmm"] = lambda f: call(f(3, 2), f(2, 3, 4), f(2, 4, 2))
 S["tensordot"] = lambda f: [call(f(3, 4), f(4, 2), 1), call(f(3, 4), f(2, 4), ([1], [1]))]
-S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0)]
+S["matrix_power"] = lambda f: [call(f(3, 3), 3), call(f(3, 3), 0), call(_square(f, 3), -2)]
+
+
+def _square(f, n):
+    """Far from singular."""
+    return f(n, n) + f.wrap(4 * np.eye(n), f.dtype)
+
+
+def _exchanges(f, n):
+    """Pivots of a factorisation without exchanges but for the first row."""
+    return f.wrap(np.arange(1, n + 1).clip(2), "int32")
+
+
+_same("det slogdet logdet inverse matrix_exp pinverse qr svd eig cholesky potrf symeig _lu_with_info",
+      lambda f: call(_square(f, 3)))
+_same("cholesky_inverse potri", lambda f: call(_square(f, 3)))
+_same("cholesky_solve potrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), True)])
+_same("gesv gels", lambda f: call(f(3, 2), _square(f, 3)))
+_same("triangular_solve trtrs", lambda f: [call(f(3, 2), _square(f, 3)), call(f(3, 1), _square(f, 3), False, True)])
+_same("lu_solve btrisolve", lambda f: call(f(3, 2), _square(f, 3), _exchanges(f, 3)))
+S["lu_unpack"] = lambda f: call(_square(f, 3), _exchanges(f, 3))
+S["orgqr"] = lambda f: call(f(4, 3), f(2))
+S["ormqr"] = lambda f: [call(f(4, 3), f(3), f(4, 2)), call(f(4, 3), f(3), f(2, 4), False, True)]
+_same("nuclear_norm frobenius_norm", lambda f: call(_square(f, 3), (0, 1)))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, True)]
 S["kron"] = lambda f: call(f(2, 3), f(2, 2))
 # --- shapes
 _same("view reshape", lambda f: [call(f(3, 4), (2, -1)), call(f(), (1, 1))])
@@ -184,7 +210,6 @@ S["trace"] = lambda f: call(f(3, 4))
 _same("tril triu", lambda f: [call(f(3, 4)), call(f(2, 3, 3), 1)])
 _same("cat hstack vstack", lambda f: call([f(3, 4), f(3, 4)]))
 _same("stack dstack column_stack", lambda f: call([f(3, 2), f(3, 2)]))
-S["vander"] = lambda f: [call(f(3)), call(f(3), 2, increasing=True)]
 S["combinations"] = lambda f: call(f(4), 2)
 S["select_scatter"] = lambda f: call(f(3, 4), f(3), 1, 2)
 S["slice_scatter"] = lambda f: call(f(3, 4), f(3, 2), 1, 1, 3)
@@ -216,6 +241,27 @@ S["embedding"] = lambda f: call(f(5, 3), f.index(5, 2, 4))
 _same("nonzero argwhere", lambda f: call(f(3, 4) > 0))
 S["nonzero_static"] = lambda f: [call(f(3, 4) > 0, size=3), call(f(2) > 9, size=2, fill_value=7)]
 S["unravel_index"] = lambda f: call(f.index(12, 5), (3, 4))
+# --- windows
+S["constant_pad_nd"] = lambda f: [call(f(2, 3, 4), (1, 2, -1, 0)), call(f(2, 3), (0, 1, 2, 0, ), 1.5)]
+S["convolution"] = lambda f: [call(f(2, 4, 5, 3), f(6, 2, 3, 2), f(6), (2, 1), (1, 0), (1, 2), False, 0, 2),
+                              call(f(2, 4, 3), f(4, 1, 3), None, 2, 1, 1, True, 1, 2)]
+S["conv1d"] = lambda f: [call(f(2, 3, 6), f(4, 3, 3), f(4), 2, 1), call(f(4, 5), f(4, 1, 2), None, 1, "same", 2, 4)]
+S["conv2d"] = lambda f: [call(f(2, 2, 4, 5), f(3, 2, 3, 2), f(3), padding=1), call(f(2, 5, 4), f(4, 2, 1, 1), stride=2)]
+S["conv3d"] = lambda f: call(f(1, 2, 3, 4, 3), f(2, 2, 2, 3, 2), f(2), 1, (1, 0, 1))
+S["conv_transpose1d"] = lambda f: [call(f(2, 3, 4), f(3, 2, 3), f(2), 2, 1, 1), call(f(2, 3), f(2, 2, 2), None, 1, 0, 1, 2, 2)]
+S["conv_transpose2d"] = lambda f: [call(f(2, 2, 3, 4), f(2, 3, 3, 2), f(3), (2, 1), 1), call(f(2, 3, 2), f(2, 1, 1, 1), stride=2)]
+S["conv_transpose3d"] = lambda f: call(f(1, 2, 2, 3, 2), f(2, 2, 2, 1, 3), f(2), (1, 2, 1))
+S["conv_tbc"] = lambda f: call(f(5, 2, 3), f(3, 3, 2), f(2), 1)
+S["max_pool1d"] = lambda f: [call(f(2, 3, 7), 3, 2, 1), call(f(3, 6), 2)]
+S["max_pool2d"] = lambda f: call(f(1, 2, 5, 4), (2, 3), 1, (1, 0))
+S["max_pool3d"] = lambda f: call(f(1, 2, 3, 4, 3), 2)
+S["max_pool1d_with_indices"] = S["max_pool1d"]
+S["avg_pool1d"] = lambda f: call(f(2, 3, 7), 3, 2, 1)
+_same("adaptive_avg_pool1d adaptive_max_pool1d", lambda f: [call(f(2, 3, 7), 3), call(f(3, 6), 2)])
+S["pixel_shuffle"] = S["pixel_unshuffle"] = lambda f: call(f(1, 4, 2, 4), 2)
+_same("channel_shuffle native_channel_shuffle", lambda f: call(f(1, 4, 2, 3), 2))
+S["grid_sampler"] = S["grid_sampler_2d"] = lambda f: call(f(1, 2, 4, 3), f.unit(1, 3, 2, 2), 0, 0, False)
+S["grid_sampler_3d"] = lambda f: call(f(1, 1, 3, 2, 3), f.unit(1, 2, 2, 1, 3), 0, 1, True)
 # --- order
 _same("sort argsort", lambda f: [call(f(3, 4)), call(f(3, 4), 0, True)])
 S["msort"] = lambda f: call(f(3, 4))
@@ -240,6 +286,11 @@ S["native_group_norm"] = lambda f: call(f(2, 4, 3), f(4), f(4), 2, 4, 3, 2, 1e-5
 S["native_batch_norm"] = lambda f: call(f(3, 2, 3), f(2), f(2), None, None, True, 0.1, 1e-5)
 S["layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4))
 
+S["gru_cell"] = lambda f: call(f(2, 3), f(2, 2), f(6, 3), f(6, 2), f(6), f(6))
+_same("rnn_tanh_cell rnn_relu_cell", lambda f: call(f(2, 3), f(2, 2), f(2, 3), f(2, 2), f(2), f(2)))
+
+HERMITIAN = {"cholesky", "potrf", "symeig"}      # they read a triangle of their matrix, and their gradient is that of a Hermitian one
+EARLY = {"gesv", "gels", "potrf", "potri", "potrs", "trtrs", "btrisolve", "symeig", "eig"}      # names that PyTorch has dropped
 RANDOM = {"bernoulli", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
 
 

@@ -257,6 +257,64 @@ def test_least_squares(dtype, batch, m, n, driver):
         close(values, linalg.svdvals(a)[0], dtype)
 
 
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("m, n", RECTANGLES)
+def test_reflections(dtype, batch, m, n):
+    a, k = sample((*batch, m, n), dtype), min(m, n)
+    factors, tau = linalg.geqrf(a)
+    assert tau.shape == (*batch, k) and tau.dtype == dtype
+    square, _ = linalg.qr(a, "complete")
+    close(linalg.householder_product(factors[..., :k], tau), square[..., :k], dtype)
+    c = sample((*batch, m, m), dtype, 1)
+    for left in (True, False):
+        for transpose in (True, False):
+            q = adjoint(square) if transpose else square
+            close(linalg.ormqr(factors, tau, c, left, transpose), q @ c if left else c @ q, dtype)
+
+
+def test_reflections_that_do_not_fit_are_refused(dtype):
+    a, tau = np.ones((3, 2), dtype), np.ones(2, dtype)
+    for bad in (lambda: linalg.householder_product(a, np.ones(3, dtype)), lambda: linalg.householder_product(a.T, tau),
+                lambda: linalg.householder_product(a, np.ones((2, 2), dtype)), lambda: linalg.ormqr(a, tau, np.ones((2, 3), dtype)),
+                lambda: linalg.ormqr(a, np.ones(3, dtype), np.ones((3, 3), dtype)), lambda: linalg.ormqr(a, tau, np.ones((1, 3, 3), dtype))):
+        with pytest.raises(ValueError, match="fit"):
+            bad()
+
+
+@pytest.mark.parametrize("adjoint_too", [False, True])
+def test_systems_from_factors(dtype, adjoint_too):
+    a, b = regular((3,), 5, dtype), sample((5, 2), dtype, 1)
+    lu, pivots, _ = linalg.lu_factor(a)
+    close(linalg.lu_solve(lu, pivots, b, adjoint_too), np.linalg.solve(adjoint(a) if adjoint_too else a, b), dtype)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("n", [1, 2, 7, 0])
+@pytest.mark.parametrize("conjugate", [False, True])
+def test_indefinite_systems(dtype, batch, n, conjugate):
+    a = sample((*batch, n, n), dtype)
+    a = a + (adjoint(a) if conjugate else a.swapaxes(-1, -2))
+    b = sample((*batch, n, 2), dtype, 1)
+    ld, pivots, info = linalg.ldl_factor(np.tril(a), conjugate)
+    succeeded(info, batch)
+    assert pivots.dtype == np.int32 and pivots.shape == (*batch, n)
+    close(a @ linalg.ldl_solve(ld, pivots, b, conjugate), b, dtype)
+
+
+def test_pivots_of_blocks_are_checked(dtype):
+    ld, b = np.eye(3, dtype=dtype), np.ones((3, 1), dtype)
+    for bad in ([1, 2, 4], [0, 1, 2], [1, -4, -4], [1, 2, -3], [-2, 2, 3]):
+        with pytest.raises(ValueError, match="pivots"):
+            linalg.ldl_solve(ld, np.array(bad, np.int32), b)
+
+
+def test_a_pivot_that_is_nan_is_not_positive(dtype):
+    a = hermitian((3,), 4, dtype)
+    a[1, 2, 2] = np.nan
+    for upper in (False, True):
+        assert linalg.cholesky(a, upper)[1].tolist() == [0, 3, 0]
+
+
 def test_least_squares_of_low_rank(dtype):
     a = sample((8, 2), dtype) @ sample((2, 5), dtype, 1)
     b = sample((8, 1), dtype, 2)

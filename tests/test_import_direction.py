@@ -14,7 +14,8 @@ FRONT = "pyx_tensor"
 LAYERS = ("core", "autograd", "ops", "nn.functional")  # lowest first
 REST, NAMESPACE = len(LAYERS), len(LAYERS) + 1
 PROTOCOL = ("pyx_tensor.core.protocol", "pyx_tensor.core.array_module")  # what a backend is made from
-CLIENTS = (f"{FRONT}.testing.backend_suite", f"{FRONT}.testing.tensor_checks")  # they use the namespace as users do
+CLIENTS = (f"{FRONT}.testing.backend_suite", f"{FRONT}.testing.tensor_checks", f"{FRONT}.alias",
+           f"{FRONT}.__main__", f"{FRONT}._script")  # they use the namespace as users do
 NAMES_BACKENDS = "pyx_tensor.core.registry"  # the one module that may load a backend by its package's name
 
 

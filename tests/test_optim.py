@@ -240,3 +240,140 @@ def test_schedule_with_callable_objects_saves_their_state():
     other = make(0.1)
     other.load_state_dict(state)
     assert other.lr_lambdas[0].base == 0.5
+
+
+# --- the later ones ----------------------------------------------------------------------------------------------------
+def test_adafactor_by_hand():
+    p = torch.nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64))
+    p.grad = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
+    optimizer = optim.Adafactor([p], lr=0.1, weight_decay=0.5)
+    x, g = values(p).copy(), values(p.grad)
+    optimizer.step()
+    rows, columns = (g * g).mean(1, keepdims=True), (g * g).mean(0, keepdims=True)
+    update = g / np.sqrt(rows @ columns / rows.mean())
+    size = 0.1 * np.sqrt((x * x).mean()) / max(1, np.sqrt((update**2).mean()))
+    np.testing.assert_allclose(values(p), x * (1 - 0.1 * 0.5) - size * update, rtol=1e-12)
+    assert optimizer.state[p]["row_var"].shape == (2, 1)
+
+
+def test_muon_orthogonalizes():
+    p = torch.nn.Parameter(torch.zeros(6, 4))
+    p.grad = torch.randn(6, 4)
+    optim.Muon([p], lr=1.0, weight_decay=0, ns_steps=10).step()
+    singular = np.linalg.svd(values(p), compute_uv=False) / (6 / 4) ** 0.5
+    assert ((0.6 < singular) & (singular < 1.3)).all()
+    with pytest.raises(ValueError, match="only supports 2D"):
+        optim.Muon([torch.nn.Parameter(torch.ones(3))])
+    with pytest.raises(ValueError, match="less than 100"):
+        optim.Muon([p], ns_steps=100).step()
+
+
+def test_steps_of_complex_parameters_are_those_of_their_parts():
+    for make in (optim.RMSprop, optim.Adagrad, optim.Adadelta, optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, optim.Rprop, optim.Adam):
+        z = torch.nn.Parameter(torch.tensor([1 + 2j, -3j], dtype=torch.complex128))
+        parts = torch.nn.Parameter(torch.view_as_real(z.detach().clone()).clone())
+        z.grad = torch.tensor([0.5 - 1j, 2 + 0.25j], dtype=torch.complex128)
+        parts.grad = torch.view_as_real(z.grad).clone()
+        ours, theirs = make([z]), make([parts])
+        for _ in range(3):
+            ours.step(), theirs.step()
+        np.testing.assert_allclose(torch.view_as_real(z.detach()).numpy(), values(parts), rtol=1e-12)
+        assert all(s.dtype == torch.complex128 for s in ours.state[z].values() if torch.is_tensor(s) and s.ndim)
+    for make in (optim.Adafactor, optim.Muon):
+        p = torch.nn.Parameter(torch.ones(2, 2, dtype=torch.complex64))
+        p.grad = torch.ones_like(p)
+        with pytest.raises(RuntimeError, match="does not support complex parameters"):
+            make([p]).step()
+
+
+def test_gradients_through_a_step():
+    """d(x - lr x²) / dx by gradcheck, for an optimizer of each base."""
+    for make in (optim.SGD, optim.Adam, optim.Adamax):
+        def after_two_steps(start):
+            p = start.clone()
+            p.retain_grad()
+            optimizer = make([p], lr=0.1, differentiable=True)
+            for _ in range(2):
+                p.grad = start * start
+                optimizer.step()
+            return p
+        assert torch.autograd.gradcheck(after_two_steps, (torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True),))
+
+
+# --- averages ----------------------------------------------------------------------------------------------------------
+def test_averages():
+    model = torch.nn.Linear(1, 1, bias=False)
+    mean, moving = optim.swa_utils.AveragedModel(model), optim.swa_utils.AveragedModel(model, multi_avg_fn=optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    for value in (1.0, 3.0, 8.0):
+        with torch.no_grad():
+            model.weight.fill_(value)
+        mean.update_parameters(model), moving.update_parameters(model)
+    assert mean.module.weight.item() == pytest.approx(4) and moving.module.weight.item() == pytest.approx(5) and mean.n_averaged == 3
+    assert mean(torch.ones(1, 1)).item() == pytest.approx(4)
+    assert model.weight.item() == 8
+
+
+def test_batch_statistics_anew():
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(2))
+    batches = [torch.randn(8, 2) * 3 + 5 for _ in range(4)]
+    optim.swa_utils.update_bn([(batch, None) for batch in batches], model.eval())
+    np.testing.assert_allclose(model[0].running_mean.numpy(), np.mean([b.numpy().mean(0) for b in batches], 0), rtol=1e-5)
+    assert model[0].momentum == 0.1 and not model.training
+
+
+# --- resume ------------------------------------------------------------------------------------------------------------
+class Run:
+    """A training with shuffled batches, dropout, momentum and a schedule, that can stop between any two steps."""
+
+    def __init__(self, make, seed=0):
+        from pyx_tensor.utils.data import BatchSampler, RandomSampler, TensorDataset
+        fixed = torch.Generator().manual_seed(5)
+        self.data = TensorDataset(torch.randn(20, 4, generator=fixed), torch.randn(20, 1, generator=fixed))
+        torch.manual_seed(seed)
+        self.model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 1))
+        self.optimizer = make(self.model.parameters())
+        self.schedule = optim.lr_scheduler.StepLR(self.optimizer, 3, gamma=0.7)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.sampler = BatchSampler(RandomSampler(self.data, generator=self.generator), 6, False)
+        self.left = []
+
+    def step(self):
+        if not self.left:
+            self.left = list(self.sampler)
+        x, y = self.data[torch.tensor(self.left.pop(0))]
+        self.optimizer.zero_grad()
+        ((self.model(x) - y) ** 2).mean().backward()
+        self.optimizer.step()
+        self.schedule.step()
+
+    def state(self):
+        return dict(model=self.model.state_dict(), optimizer=self.optimizer.state_dict(), schedule=self.schedule.state_dict(), left=self.left,
+                    generator=self.generator.get_state(), stream=torch.get_rng_state())
+
+    def resume(self, state):
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+        self.left = state["left"]
+        self.generator.set_state(state["generator"])
+        torch.set_rng_state(state["stream"])
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, amsgrad=True), lambda p: optim.RMSprop(p, momentum=0.5),
+    lambda p: optim.NAdam(p), lambda p: optim.ASGD(p), lambda p: optim.Rprop(p), lambda p: optim.Adafactor(p), lambda p: optim.Adagrad(p)])
+def test_a_run_that_is_stopped_and_resumed_ends_alike(make, tmp_path):
+    whole = Run(make)
+    for _ in range(11):
+        whole.step()
+    for stop in (1, 4, 7, 10):
+        run = Run(make)
+        for _ in range(stop):
+            run.step()
+        torch.save(run.state(), tmp_path / "state.pt")
+        again = Run(make, seed=99)
+        again.resume(torch.load(tmp_path / "state.pt"))
+        for _ in range(11 - stop):
+            again.step()
+        assert all(torch.equal(p, q) for p, q in zip(whole.model.parameters(), again.model.parameters()))
+        assert again.schedule.get_last_lr() == whole.schedule.get_last_lr()

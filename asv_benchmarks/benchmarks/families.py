@@ -96,6 +96,57 @@ class Sgemm(_Family):
     numpy_cases = cases
 
 
+class Convolution(_Family):
+    """Images through convolutions, forward and with both gradients."""
+    shapes = {      # images, weight, stride, padding, groups
+        "(8,3,224,224) to 64, 7x7, step 2": ((8, 3, 224, 224), (64, 3, 7, 7), 2, 3, 1),
+        "(8,64,56,56) to 64, 3x3": ((8, 64, 56, 56), (64, 64, 3, 3), 1, 1, 1),
+        "(8,256,14,14) to 256, 3x3": ((8, 256, 14, 14), (256, 256, 3, 3), 1, 1, 1),
+        "(8,256,56,56) to 64, 1x1": ((8, 256, 56, 56), (64, 256, 1, 1), 1, 0, 1),
+        "(32,1,28,28) to 32, 5x5": ((32, 1, 28, 28), (32, 1, 5, 5), 1, 2, 1),
+        "(8,64,56,56) depthwise 3x3": ((8, 64, 56, 56), (64, 1, 3, 3), 1, 1, 64),
+    }
+    prepare = f"""
+shapes = {shapes!r}
+
+def forward(name):
+    image, weight, stride, padding, groups = shapes[name]
+    x, w = torch.randn(image), torch.randn(weight)
+    return lambda: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups)
+
+def gradients(name):
+    image, weight, stride, padding, groups = shapes[name]
+    x, w = torch.randn(image, requires_grad=True), torch.randn(weight, requires_grad=True)
+    y = torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups)
+    g = torch.randn(y.shape)
+    return lambda: torch.autograd.grad(torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups), (x, w), g)
+
+runs = {{}}
+
+def run(kind, name):
+    if (kind, name) not in runs:
+        runs[kind, name] = kind(name)
+    return runs[kind, name]()
+"""
+    cases = {**{f"{name}, forward": f"run(forward, {name!r})" for name in shapes},
+             **{f"{name}, all": f"run(gradients, {name!r})" for name in shapes}}
+
+
+class Pooling(_Family):
+    """(8, 64, 112, 112) by windows of 3x3, two apart."""
+    prepare = """
+F = torch.nn.functional
+x = torch.randn(8, 64, 112, 112)
+leaf = torch.randn(8, 64, 112, 112, requires_grad=True)
+g = torch.randn(8, 64, 56, 56)
+"""
+    cases = {
+        "max": "F.max_pool2d(x, 3, 2, 1)", "average": "F.avg_pool2d(x, 3, 2, 1)",
+        "max, gradient": "torch.autograd.grad(F.max_pool2d(leaf, 3, 2, 1), leaf, g)",
+        "average, gradient": "torch.autograd.grad(F.avg_pool2d(leaf, 3, 2, 1), leaf, g)",
+    }
+
+
 class Training(_Family):
     """A whole training step: forward, loss, backward, update."""
     prepare = """
@@ -113,8 +164,13 @@ small_step = training_step(small, torch.optim.Adam(small.parameters()), torch.ra
 digits = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
 digits_step = training_step(digits, torch.optim.SGD(digits.parameters(), lr=0.01), torch.randn(64, 784),
                             nn.CrossEntropyLoss(), torch.randint(0, 10, (64,)))
+images = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
+                       nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
+images_step = training_step(images, torch.optim.SGD(images.parameters(), lr=0.01), torch.randn(64, 1, 28, 28),
+                            nn.CrossEntropyLoss(), torch.randint(0, 10, (64,)))
 """
-    cases = {"MLP 4-64-64-2, batch 32, Adam": "small_step()", "MLP 784-128-10, batch 64, SGD": "digits_step()"}
+    cases = {"MLP 4-64-64-2, batch 32, Adam": "small_step()", "MLP 784-128-10, batch 64, SGD": "digits_step()",
+             "CNN 32-64-128-10, batch 64, SGD": "images_step()"}
 
 
 class Import(_Family):
@@ -125,4 +181,4 @@ class Import(_Family):
     numpy_cases = {"import": "subprocess.run([sys.executable, '-c', 'import numpy'], check=True)"}
 
 
-FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Training, Import)
+FAMILIES = (Small, Backward, Million, Rows, Large, Sgemm, Convolution, Pooling, Training, Import)

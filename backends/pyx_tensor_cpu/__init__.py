@@ -4,10 +4,12 @@ import numpy as np
 
 from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 
-from . import blas, channels, copying, description, index, linalg, linear, loss, masks, memory, normalize, optim, parallel, pointwise, reduce, scan, search, sort
+from . import (
+    blas, channels, convolution, copying, description, index, linalg, linear, loss, masks, memory, normalize, optim, parallel, pointwise, pooling,
+    recurrent, reduce, scan, search, sort)
 
 # Modules whose public functions are entries of the backend, by their names.
-KERNELS = (pointwise, copying, reduce, scan, normalize, channels, loss, optim, blas, linear, linalg, index, masks, search, sort)
+KERNELS = (pointwise, copying, reduce, scan, normalize, channels, convolution, loss, pooling, optim, blas, linear, linalg, recurrent, index, masks, search, sort)
 # Functions in them that serve the modules themselves.
 INTERNAL = {"bind", "check_lengths", "op_name", "use_kernels", "widen"}
 

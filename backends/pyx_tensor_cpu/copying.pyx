@@ -1,6 +1,7 @@
 """Creating, copying, converting and rearranging arrays."""
 cimport numpy as cnp
 from cpython.ref cimport Py_INCREF
+from libc.string cimport memcpy
 from numpy cimport ndarray
 
 import numpy as np
@@ -177,6 +178,51 @@ def cat(arrays, Py_ssize_t dim):
         convert_into(narrow(result, dim, start, size), a)
         start += size
     return result
+
+
+def stack(arrays, Py_ssize_t dim, ndarray out=None):
+    """Join arrays of one shape and dtype along a new dim. TypeError for others: the caller knows what to do with them."""
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef ndarray a, first
+    cdef int d, ndim, code
+    cdef size_t size
+    cdef char* data
+    if not arrays:
+        raise TypeError("stack: no arrays")
+    first = arrays[0]
+    ndim = cnp.PyArray_NDIM(first)
+    code = code_of(first)
+    if dim < 0:
+        dim += ndim + 1
+    if not 0 <= dim <= ndim or ndim + 1 > MAX_DIMS:
+        raise TypeError(f"stack: dim {dim} is out of range for arrays of {ndim} dimensions")
+    for a in arrays:
+        if cnp.PyArray_NDIM(a) != ndim or code_of(a) != code:
+            raise TypeError("stack: shapes or dtypes differ")
+        for d in range(ndim):
+            if cnp.PyArray_DIM(a, d) != cnp.PyArray_DIM(first, d):
+                raise TypeError("stack: shapes differ")
+    for d in range(ndim + 1):
+        shape[d] = len(arrays) if d == dim else cnp.PyArray_DIM(first, d if d < dim else d - 1)
+    if out is None:
+        out = new_array(ndim + 1, shape, first.dtype)
+    else:
+        check_writeable(out, "stack")
+        if (<object>out).shape != tuple([shape[d] for d in range(ndim + 1)]) or code_of(out) != code:
+            raise TypeError("stack: out has another shape or dtype")
+    for d in range(ndim):
+        strides[d] = cnp.PyArray_STRIDE(out, d if d < dim else d + 1)
+        shape[d] = cnp.PyArray_DIM(first, d)
+    data = <char*>cnp.PyArray_DATA(out)
+    size = cnp.PyArray_NBYTES(first)
+    for a in arrays:
+        if dim == 0 and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(out):
+            memcpy(data, cnp.PyArray_DATA(a), size)
+        else:
+            convert_into(view(out, ndim, shape, strides, data), a)
+        data += cnp.PyArray_STRIDE(out, dim)
+    return out
 
 
 cdef object check_joins(ndarray a, ndarray first, int dim):

@@ -178,18 +178,25 @@ def lu_factor(cnp.ndarray a):
     return _transposed_copy(work), pivots.astype(np.int32), info
 
 
-def lu_solve(cnp.ndarray lu, cnp.ndarray pivots, cnp.ndarray b):
-    """X of A X = B from lu_factor's results."""
+cdef cnp.ndarray set_pivots(Job* job, str op, cnp.ndarray pivots, batch, bint signed):
+    """Pivots from outside, for each matrix of the batch; checked, since LAPACK exchanges the rows that they name unseen."""
+    cdef cnp.ndarray pivots64 = np.array(np.broadcast_to(pivots, (*batch, job.n)), np.int64, order="C")
+    size = np.abs(pivots64) if signed else pivots64
+    if size.size and (size.min() < 1 or size.max() > job.n):
+        raise ValueError(f"{op}: pivots must lie between 1 and {job.n}, got {pivots64.min()} to {pivots64.max()}")
+    job.pivots = <i64*>cnp.PyArray_DATA(pivots64)
+    job.pivots_step = job.n
+    return pivots64
+
+
+def lu_solve(cnp.ndarray lu, cnp.ndarray pivots, cnp.ndarray b, bint adjoint=False):
+    """X of A X = B from lu_factor's results, or of A^H X = B."""
     cdef Job job
-    cdef cnp.ndarray pivots64
     start(&job, "lu_solve", lu)
     batch = _common_batch("lu_solve", lu, b)
     _check_rows("lu_solve", lu, b)
-    pivots64 = np.array(np.broadcast_to(pivots, (*batch, job.n)), np.int64, order="C")
-    if pivots64.size and (pivots64.min() < 1 or pivots64.max() > job.n):
-        raise ValueError(f"lu_solve: pivots must lie between 1 and {job.n}, got {pivots64.min()} to {pivots64.max()}")
-    job.pivots = <i64*>cnp.PyArray_DATA(pivots64)
-    job.pivots_step = job.n
+    held = set_pivots(&job, "lu_solve", pivots, batch, False)
+    job.trans = b'C' if adjoint else b'N'
     work, x = _transposed_copy(lu, batch), _transposed_copy(b, batch)
     set_a(&job, work)
     set_b(&job, x)
@@ -294,7 +301,14 @@ def cholesky(cnp.ndarray a, bint upper=False):
     info = new_info(&job, _batch(a))
     if work.size:
         for_each(cholesky_step, &job, info.size)
+        _report_nan(work, info)
     return np.triu(work) if upper else np.tril(work), info
+
+
+def _report_nan(factor, info):
+    """OpenBLAS goes on with a pivot that is NaN; to LAPACK it isn't positive."""
+    nan = np.isnan(np.diagonal(factor, axis1=-2, axis2=-1).real)
+    np.copyto(info, nan.argmax(-1) + 1, where=nan.any(-1) & (info == 0), casting="unsafe")
 
 
 def triangular_solve(cnp.ndarray a, cnp.ndarray b, bint upper=False, bint transpose=False, bint unitriangular=False):
@@ -382,6 +396,121 @@ def qr(cnp.ndarray a, str mode="reduced"):
     if job.k and count:
         for_each(q_step, &job, count)
     return _transposed_copy(q), r
+
+
+def geqrf(cnp.ndarray a):
+    """(factors, tau): R, and below it the reflections whose product is Q."""
+    cdef Job job
+    start(&job, "geqrf", a, square=False)
+    job.m, job.n = job.n, job.m
+    factors, tau = _transposed_copy(a), np.zeros((*_batch(a), 1, min(job.m, job.n)), a.dtype)
+    set_a(&job, factors)
+    set_b(&job, tau)
+    if factors.size:
+        for_each(qr_step, &job, int(np.prod(_batch(a))))
+    return _transposed_copy(factors), tau[..., 0, :]
+
+
+def householder_product(cnp.ndarray a, cnp.ndarray tau):
+    """The first columns of the product of reflections that geqrf gives."""
+    cdef Job job
+    start(&job, "householder_product", a, square=False)
+    job.m, job.n = job.n, job.m
+    job.k = tau.shape[tau.ndim - 1]
+    if not job.m >= job.n >= job.k or np.shape(tau)[:-1] != _batch(a):
+        raise ValueError(f"householder_product: {np.shape(tau)} factors do not fit matrices of shape {np.shape(a)}")
+    q, factors = _transposed_copy(a), _copy(tau[..., None, :])
+    set_a(&job, q)
+    set_b(&job, factors)
+    if q.size:
+        for_each(q_step, &job, int(np.prod(_batch(a))))
+    return _transposed_copy(q)
+
+
+cdef void q_times_step(const Job* job, i64 i) noexcept nogil:
+    """Q times the m by n matrices in c, or c times Q, out of k reflections."""
+    cdef i64 rows = job.m if job.option == b'L' else job.n
+    job.info[i] = <cnp.int32_t>openblas.blas.ormqr[job.form](
+        COLUMN_MAJOR, job.option, job.trans, job.m, job.n, job.k, job.a + i * job.a_step, max(1, rows), job.b + i * job.b_step,
+        job.c + i * job.c_step, max(1, job.m))
+
+
+def ormqr(cnp.ndarray a, cnp.ndarray tau, cnp.ndarray c, bint left=True, bint transpose=False):
+    """Q C, C Q or the same with Q^H, from geqrf's results."""
+    cdef Job job
+    start(&job, "ormqr", a, square=False)
+    k = tau.shape[tau.ndim - 1]
+    if (c.ndim != a.ndim or c.dtype != a.dtype or _batch(a) != _batch(c) or np.shape(tau)[:-1] != _batch(a)
+            or np.shape(a)[-2] != np.shape(c)[-2 if left else -1] or k > min(np.shape(a)[-2:])):
+        raise ValueError(f"ormqr: shapes {np.shape(a)}, {np.shape(tau)} and {np.shape(c)} do not fit")
+    reflections, factors, result = _transposed_copy(a[..., :k]), _copy(tau[..., None, :]), _transposed_copy(c)
+    set_a(&job, reflections)
+    set_b(&job, factors)
+    set_c(&job, result)
+    job.m, job.n, job.k = c.shape[c.ndim - 2], c.shape[c.ndim - 1], k
+    job.option = b'L' if left else b'R'
+    job.trans = b'N' if not transpose else b'T' if job.form < C64 - F32 else b'C'
+    info = new_info(&job, _batch(a))
+    if result.size and k:
+        for_each(q_times_step, &job, info.size)
+    return _transposed_copy(result)
+
+
+# ---- L D L^T ------------------------------------------------------------------------------------------------------
+
+cdef void ldl_step(const Job* job, i64 i) noexcept nogil:
+    cdef openblas.sytrf_t factor = openblas.blas.hetrf[job.form] if job.option == b'H' else openblas.blas.sytrf[job.form]
+    job.info[i] = <cnp.int32_t>factor(
+        COLUMN_MAJOR, b'L', job.n, job.a + i * job.a_step, max(1, job.n), job.pivots + i * job.pivots_step)
+
+
+cdef void ldl_solve_step(const Job* job, i64 i) noexcept nogil:
+    cdef openblas.sytrs_t solver = openblas.blas.hetrs[job.form] if job.option == b'H' else openblas.blas.sytrs[job.form]
+    solver(
+        COLUMN_MAJOR, b'L', job.n, job.k, job.a + i * job.a_step, max(1, job.n), job.pivots + i * job.pivots_step,
+        job.b + i * job.b_step, max(1, job.n))
+
+
+def ldl_factor(cnp.ndarray a, bint hermitian=False):
+    """(LD, pivots, info) of A = L D L^T, or L D L^H with ``hermitian``, from the lower triangle; pivots as LAPACK's (int32)."""
+    cdef Job job
+    start(&job, "ldl_factor", a)
+    work = _transposed_copy(a)
+    set_a(&job, work)
+    job.option = b'H' if hermitian else b'S'
+    info = new_info(&job, _batch(a))
+    pivots = new_pivots(&job, _batch(a))
+    if work.size:
+        for_each(ldl_step, &job, info.size)
+    return _transposed_copy(work), pivots.astype(np.int32), info
+
+
+def ldl_solve(cnp.ndarray ld, cnp.ndarray pivots, cnp.ndarray b, bint hermitian=False):
+    """X of A X = B from ldl_factor's results."""
+    cdef Job job
+    start(&job, "ldl_solve", ld)
+    batch = _common_batch("ldl_solve", ld, b)
+    _check_rows("ldl_solve", ld, b)
+    held = set_pivots(&job, "ldl_solve", pivots, batch, True)
+    _check_blocks(held)
+    work, x = _transposed_copy(ld, batch), _transposed_copy(b, batch)
+    set_a(&job, work)
+    set_b(&job, x)
+    job.k = b.shape[b.ndim - 1]
+    job.option = b'H' if hermitian else b'S'
+    if x.size:
+        for_each(ldl_solve_step, &job, x.size // (job.n * job.k))
+    return _transposed_copy(x)
+
+
+def _check_blocks(pivots):
+    """A negative pivot stands for a block of two rows, so that negative ones come in pairs."""
+    for row in pivots.reshape(-1, pivots.shape[-1]) if pivots.size else ():
+        run = 0
+        for value in row.tolist() + [1]:
+            if value > 0 and run % 2:
+                raise ValueError("ldl_solve: negative pivots must come in pairs")
+            run = run + 1 if value < 0 else 0
 
 
 def lstsq(cnp.ndarray a, cnp.ndarray b, rcond=None, str driver="gelsd"):

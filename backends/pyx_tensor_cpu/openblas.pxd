@@ -27,6 +27,8 @@ ctypedef i64 (*geqrf_t)(int layout, i64 m, i64 n, void* a, i64 lda, void* tau) n
 ctypedef i64 (*orgqr_t)(int layout, i64 m, i64 n, i64 k, void* a, i64 lda, const void* tau) noexcept nogil
 ctypedef i64 (*ormqr_t)(int layout, char side, char trans, i64 m, i64 n, i64 k, const void* a, i64 lda, const void* tau,
                         void* c, i64 ldc) noexcept nogil
+ctypedef i64 (*sytrf_t)(int layout, char uplo, i64 n, void* a, i64 lda, i64* pivots) noexcept nogil
+ctypedef i64 (*sytrs_t)(int layout, char uplo, i64 n, i64 nrhs, const void* a, i64 lda, const i64* pivots, void* b, i64 ldb) noexcept nogil
 ctypedef void (*trsm_t)(const char* side, const char* uplo, const char* trans, const char* diag, const i64* m, const i64* n,
                         const void* alpha, const void* a, const i64* lda, void* b, const i64* ldb) noexcept nogil
 ctypedef i64 (*gelsd_single_t)(int layout, i64 m, i64 n, i64 nrhs, void* a, i64 lda, void* b, i64 ldb, void* s, float rcond, i64* rank) noexcept nogil
@@ -53,6 +55,10 @@ cdef struct OpenBLAS:
     geqrf_t geqrf[4]
     orgqr_t orgqr[4]
     ormqr_t ormqr[4]
+    sytrf_t sytrf[4]
+    sytrs_t sytrs[4]
+    sytrf_t hetrf[4]                # the symmetric form for real matrices
+    sytrs_t hetrs[4]
     void* gelsd[4]
     void* gelsy[4]
 

@@ -112,6 +112,10 @@ cdef int _fill_table() except -1:
     _row(<void**>blas.geqrf, "LAPACKE_?geqrf64_")
     _row(<void**>blas.orgqr, "LAPACKE_?orgqr64_", "LAPACKE_?ungqr64_")
     _row(<void**>blas.ormqr, "LAPACKE_?ormqr64_", "LAPACKE_?unmqr64_")
+    _row(<void**>blas.sytrf, "LAPACKE_?sytrf64_")
+    _row(<void**>blas.sytrs, "LAPACKE_?sytrs64_")
+    _row(<void**>blas.hetrf, "LAPACKE_?sytrf64_", "LAPACKE_?hetrf64_")
+    _row(<void**>blas.hetrs, "LAPACKE_?sytrs64_", "LAPACKE_?hetrs64_")
     _row(<void**>blas.gelsd, "LAPACKE_?gelsd64_")
     _row(<void**>blas.gelsy, "LAPACKE_?gelsy64_")
     return 0

@@ -6,7 +6,8 @@ from pyx_tensor.core.array_module import CATEGORY, ArrayModuleBackend
 from .runtime import RuntimeMethods
 
 # Our entry: the name in cupyx.scipy.special.
-SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "sigmoid": "expit"}
+SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "sigmoid": "expit",
+           **{name: name for name in ("i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtri", "gammainc", "gammaincc", "zeta")}}
 # What a backend has beside entries that work on arrays.
 HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy",
            "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy"}

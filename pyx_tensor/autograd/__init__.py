@@ -19,7 +19,8 @@ def _tensors(function, argument, value):
 
 
 def _as_tuple(x):
-    return tuple(x) if isinstance(x, (tuple, list)) and not isinstance(x, GradientEdge) else (x,)
+    """One or several (any iterable: `parameters()`, a dict's values) as a tuple."""
+    return (x,) if isinstance(x, (TensorBase, GradientEdge)) or not hasattr(x, "__iter__") else tuple(x)
 
 
 def _first_grads(tensors, grads):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from . import host_math
+from . import host_linalg, host_math
 from .derived import contiguous_strides
 from .protocol import Backend
 
@@ -36,7 +36,8 @@ POINTWISE = {
     "bitwise_right_shift": "i bitwise_right_shift right_shift",
 }
 UNCHANGED_INTEGERS = ("floor", "ceil", "trunc", "round")
-ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma")      # no module has these: computed by way of NumPy
+ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtri", "gammainc", "gammaincc",
+           "zeta")      # no module has these: computed by way of NumPy
 # Exponent of 1/n by which a Fourier transform is scaled -> what modules call that.
 FORWARD_NORMS = {0: "backward", 0.5: "ortho", 1: "forward"}
 INVERSE_NORMS = {0: "forward", 0.5: "ortho", 1: "backward"}
@@ -87,6 +88,8 @@ class ArrayModuleBackend(Backend):
             self.fft_c2c = self.fft_r2c = self.fft_c2r = None
         for entry in ON_HOST:
             self.bind(entry, "f", self.on_host(getattr(host_math, entry)))
+        for function in host_linalg.ENTRIES:
+            setattr(self, function.__name__, self.by_numpy(function))
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r} over {self.xp.__name__}>"
@@ -216,6 +219,14 @@ class ArrayModuleBackend(Backend):
         def call(*arrays):
             result = function(*[self.to_numpy(a) for a in arrays])
             return self.from_numpy(result.astype(self.to_numpy(arrays[0]).dtype), self.index_of(arrays[0]))
+        return call
+
+    def by_numpy(self, function):
+        """A function of NumPy arrays, and of plain arguments behind them, that gives several as a tuple, for this backend's arrays."""
+        def call(first, *rest):
+            index = self.index_of(first)
+            found = function(self.to_numpy(first), *[self.to_numpy(a) if isinstance(a, self.array_type) else a for a in rest])
+            return tuple(self.from_numpy(a, index) for a in found) if isinstance(found, tuple) else self.from_numpy(found, index)
         return call
 
     # -- devices and creation
@@ -390,7 +401,8 @@ class ArrayModuleBackend(Backend):
 
     # -- products
     def matmul(self, a, b):
-        return self._lift(self.xp.matmul, self._lifted(self.dtype_name(a)), (a, b))
+        with np.errstate(all="ignore"):
+            return self._lift(self.xp.matmul, self._lifted(self.dtype_name(a)), (a, b))
 
     def qr(self, a, mode):
         q, r = self.xp.linalg.qr(a, mode="complete" if mode == "complete" else "reduced")

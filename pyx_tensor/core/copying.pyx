@@ -6,7 +6,8 @@ from . cimport geometry
 from .device cimport Device
 from .dtype cimport DType
 from .geometry cimport Geometry
-from .tensor cimport Storage, TensorBase, load_geometry, make_view, ndarray_view, new_tensor
+from .shared_memory cimport Segment
+from .tensor cimport Storage, TensorBase, check_bounds, load_geometry, make_view, ndarray_view, new_tensor
 
 cnp.import_array()
 
@@ -78,26 +79,46 @@ def resize(TensorBase t not None, tuple sizes):
 
 cdef int grow(Storage storage, Py_ssize_t nbytes) except -1:
     """Give a storage, and all tensors on it, more memory."""
-    cdef Geometry g
-    cdef TensorBase t
-    cdef Storage grown
     if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
         raise RuntimeError("Trying to resize storage that is not resizable")
     backend = storage.device._backend
     root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
     old = (<cnp.ndarray>storage.array).ravel("K")
     root[:old.size] = old
-    grown = new_tensor(root, storage.dtype, storage.device).storage_()
-    for t in storage.tensors:
-        load_geometry(t, &g)
-        t.point_at(ndarray_view(<cnp.ndarray>t.array, grown, &g), grown)
+    move(storage, root)
     return 0
 
 
+def move(Storage storage not None, cnp.ndarray root not None):
+    """Let all tensors on a storage stand on `root` instead, which begins with the same bytes. Returns the storage of `root`."""
+    cdef Geometry g
+    cdef TensorBase t
+    cdef Storage moved = new_tensor(root, storage.dtype, storage.device).storage_()
+    for t in storage.tensors:
+        load_geometry(t, &g)
+        t.point_at(ndarray_view(<cnp.ndarray>t.array, moved, &g), moved)
+    return moved
+
+
+def on_storage(Storage storage not None, DType dtype not None, tuple sizes, tuple strides, Py_ssize_t offset):
+    """A new tensor on the memory of a storage of the host, `offset` and `strides` in elements of its dtype."""
+    cdef Geometry g
+    cdef int i
+    cdef TensorBase result
+    geometry.load_shape(&g, sizes)
+    for i in range(g.ndim):
+        g.strides[i] = strides[i]
+    g.offset = offset
+    check_bounds(&g, storage.nbytes // dtype.itemsize)
+    result = new_tensor(None, dtype, storage.device)
+    result.point_at(ndarray_view(np.empty(0, dtype.numpy), storage, &g), storage)
+    return result
+
+
 cdef bint owns_memory(cnp.ndarray array):
-    """False for memory that came from outside: an ndarray's, a buffer's."""
+    """False for memory that came from outside (an ndarray's, a buffer's) or that other processes see."""
     base = (<object>array).base
-    return base is None or not isinstance(base, np.ndarray)
+    return base is None or not isinstance(base, (np.ndarray, Segment))
 
 
 cdef tuple dense_order(TensorBase t):

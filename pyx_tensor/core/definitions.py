@@ -50,7 +50,7 @@ def _returns(name, fields):
     base = namedtuple(name, fields)
     return type(name, (base,), {
         "__slots__": (), "__new__": lambda cls, items: tuple.__new__(cls, items),
-        "__repr__": lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v}" for f, v in zip(fields, self)) + ")",
+        "__repr__": lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")",
         "__reduce__": lambda self: (tuple, (tuple(self),)), "__module__": "pyx_tensor.return_types"})
 
 

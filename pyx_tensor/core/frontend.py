@@ -9,6 +9,7 @@ from . import op as _op
 from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
+from .duplication import deep_copied, rebuild, reduced
 from .memory_format import strided
 from .mode import is_grad_enabled
 from .record import namespace as B
@@ -180,7 +181,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
         from copy import deepcopy
-        result = self._like(B.clone(self.detach()))
+        result = self._like(deep_copied(self, memo))
         result.requires_grad = self.requires_grad
         memo[id(self)] = result
         if self.grad is not None:
@@ -199,11 +200,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __reduce_ex__(self, protocol):
         if not self.is_leaf:
             raise RuntimeError("only leaf tensors can be pickled: call detach() first")
-        array = self._host_array()
-        # Values travel as bytes under the dtype's name, so that bfloat16 needs nothing from NumPy.
-        state = (type(self), np.ascontiguousarray(array).tobytes(), self.dtype.name, tuple(self.shape), self.requires_grad,
-                 self.device, self.__dict__)
-        return _rebuild, state
+        return reduced(self)
 
     @property
     def real(self):
@@ -390,13 +387,7 @@ _UFUNC_OPERATORS = {
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift"}
 
 
-def _rebuild(cls, data, dtype_name, shape, requires_grad, device, attributes):
-    array = np.frombuffer(bytearray(data), dtype=by_name[dtype_name].numpy).reshape(shape)
-    result = cls.__new__(cls)
-    result._adopt(B.from_numpy(array).to(device))
-    result.requires_grad = requires_grad
-    result.__dict__.update(attributes)
-    return result
+_rebuild = rebuild        # the name that pickles of release 0.1.0 have
 
 
 # --- subclasses ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ cdef bint broadcasts_to(tuple shape, tuple target)
 cdef bint same_memory(TensorBase a, TensorBase b) except -1
 cdef bint alike_and_apart(object a, object b) noexcept
 cdef bint may_overlap(TensorBase a, TensorBase b)
-cdef bint lies_across(TensorBase a, TensorBase b, bint apart) except -1
+cdef bint lies_across(TensorBase a, TensorBase b) except -1
 cdef int first_ndim(list args) except -1
 cdef tuple all_dims(object dims, int ndim)
 cdef object scaled(object input, object other, object alpha)

@@ -226,8 +226,8 @@ cdef bint may_overlap(TensorBase a, TensorBase b):
     return a.array is b.array or (a.storage is not None and a.storage is b.storage)
 
 
-cdef bint lies_across(TensorBase a, TensorBase b, bint apart) except -1:
-    """Two dense ndarrays share some of their memory, but (unless they have to be `apart`) aren't the same elements in the same order."""
+cdef bint lies_across(TensorBase a, TensorBase b) except -1:
+    """Two dense ndarrays share some of their memory, but aren't the same elements in the same order."""
     cdef cnp.ndarray x, y
     if type(a.array) is not cnp.ndarray or type(b.array) is not cnp.ndarray:
         return False
@@ -237,7 +237,7 @@ cdef bint lies_across(TensorBase a, TensorBase b, bint apart) except -1:
     if (<char*>cnp.PyArray_DATA(x) + cnp.PyArray_NBYTES(x) <= <char*>cnp.PyArray_DATA(y)
             or <char*>cnp.PyArray_DATA(y) + cnp.PyArray_NBYTES(y) <= <char*>cnp.PyArray_DATA(x)):
         return False
-    return apart or not same_memory(a, b)
+    return not same_memory(a, b)
 
 
 cdef str dtype_title(DType dtype):

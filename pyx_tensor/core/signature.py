@@ -10,8 +10,9 @@ Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.vi
 PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes = range(9)
 TENSOR_KINDS = (T, Raw, Ts, Raws)
 
-# NumPy's names for PyTorch's parameters, taken where the definition has the latter.
-ALIASES = {"x": "input", "a": "input", "x1": "input", "x2": "other", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "size": "sizes"}
+# NumPy's names for PyTorch's parameters, and linear algebra's, taken where the definition has the latter. (A definition's own B is taken.)
+ALIASES = {"x": "input", "a": "input", "x1": "input", "x2": "other", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "size": "sizes",
+           "B": "other", "A": "input", "input": "A"}
 
 
 class Signature:

@@ -14,6 +14,7 @@ cdef class Storage:
     cdef readonly Py_ssize_t nbytes
     cdef readonly bint resizable
     cdef void* head                   # list of the tensors on this memory, threaded through their alias fields
+    cdef object __weakref__
 
 cdef enum Origin:                     # how a view came to be, where writing through it is refused
     PLAIN_VIEW = 0

@@ -223,7 +223,8 @@ cdef int check_apart(Op op, list args, object out) except -1:
     for target in out if isinstance(out, (tuple, list)) else (out,):
         for arg in args:
             for item in arg if type(arg) is list or type(arg) is tuple else (arg,):
-                if isinstance(item, TensorBase) and lies_across(<TensorBase>target, <TensorBase>item, apart):
+                if isinstance(item, TensorBase) and (lies_across(<TensorBase>target, <TensorBase>item)
+                                                     or apart and same_memory(<TensorBase>target, <TensorBase>item)):
                     raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                        "memory location. Please clone() the tensor before performing the operation.")
     return 0

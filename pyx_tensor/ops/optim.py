@@ -1,8 +1,10 @@
 """The steps of optimizers over lists of tensors: one operation a step, which writes to its tensors in place.
 
-All tensors of a call have one device and one dtype. Nothing is recorded.
+All tensors of a call have one device and one dtype. Nothing is recorded, but where grad mode is on (a differentiable step): then
+the operation's body runs over the tensors.
 """
 from ..core.definitions import op
+from ..core.mode import is_grad_enabled
 from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raws
@@ -43,6 +45,8 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
         step = float(steps[place].add_(1))
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         spread = B.add(B.div(B.sqrt(square), correction2**0.5), eps)
+        if is_grad_enabled():
+            mean = B.clone(mean)          # which the next step writes to
         param.addcdiv_(mean, spread, value=-lr / correction1)
 
 
@@ -55,20 +59,22 @@ def _direction(B, param, grad, weight_decay, maximize):
 
 def sgd_step_(params, grads, bufs, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
     """`_sgd_step`, which writes to `params` and `bufs`."""
-    _count_writes(params, bufs)
-    B._sgd_step(params, grads, bufs, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    _run(_sgd_step, (params, bufs), params, grads, bufs, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
 
 
 def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, *, lr, beta1, beta2, eps, weight_decay, decoupled,
                amsgrad, maximize):
     """`_adam_step`, which writes to all of its lists but `grads`."""
-    _count_writes(params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps)
-    B._adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, decoupled,
-                 amsgrad, maximize)
+    _run(_adam_step, (params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps), params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
+         steps, lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize)
 
 
-def _count_writes(*lists):
-    """Check that every tensor of the lists may be written to, and count the write, which a kernel does not."""
-    for tensors in lists:
+def _run(step, written, *args):
+    """Run a step. Unrecorded, check first that the tensors in the lists may be written to, and count the write: a kernel does not."""
+    if is_grad_enabled():
+        step.op.definition(B, *args)
+        return
+    for tensors in written:
         for tensor in tensors:
             prepare_write(tensor)
+    step(*args)

@@ -208,6 +208,15 @@ def poisson(B, input: Raw, generator=None):
     return B.from_numpy(np.asarray(_checked(generator).poisson(_host(input)))).to(input.device)
 
 
+def empty_in_order_of(input, **options):
+    """A tensor of the input's shape whose elements lie in the same order in memory, if the input's are dense; masks are drawn in that order."""
+    order = sorted(range(input.ndim), key=lambda d: -input.stride(d))
+    dense = input.permute(order)
+    if input.is_contiguous() or not dense.is_contiguous():
+        return B.empty(tuple(input.shape), **options)
+    return B.empty(tuple(dense.shape), **options).permute(sorted(range(input.ndim), key=order.__getitem__))
+
+
 @op(hidden=True, vjp=dict(input=lambda B, g, mask, scale: B.mul(B.mul(g, mask), scale)))
 def _masked_scale(B, input: T, mask: Raw, scale):
     """`input * mask * scale`."""
@@ -218,14 +227,14 @@ def _masked_scale(B, input: T, mask: Raw, scale):
 def dropout(B, input: T, p, train):
     """Zeros with probability p, the rest scaled by 1 / (1 - p); the input itself where `train` is False."""
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or input.numel() == 0:
         return input
     if p == 1:
         return B.mul(input, B.zeros((), dtype=input.dtype, device=input.device))
-    mask = np.empty(tuple(input.shape), np.bool_)
-    default_generator.fill_bernoulli(mask, 1 - p)
-    return B._masked_scale(input, B.from_numpy(mask).to(input.device), 1 / (1 - p))
+    mask = empty_in_order_of(input, dtype=by_name["bool"], device="cpu")
+    default_generator.fill_bernoulli(mask.array, 1 - p)
+    return B._masked_scale(input, mask.to(input.device), 1 / (1 - p))
 
 
 # --- filling in place ---------------------------------------------------------------------------------------------

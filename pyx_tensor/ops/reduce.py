@@ -335,14 +335,14 @@ def norm(B, input: T, p="fro", dim=None, keepdim=False, *, dtype=None):
     """The p-norm of all elements, or along dims.
 
     Args:
-        p: a number, inf, -inf, 'fro' (2, of all elements or along dims) or None (the same).
+        p: a number, inf, -inf, 'fro' (2, of all elements or along dims), None (the same), or 'nuc': the sum of a matrix's singular values.
     """
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}")
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        raise NotImplementedError("norm: the nuclear norm isn't available")
+        return B.linalg_matrix_norm(input, "nuc", range(input.ndim) if dim is None else dim, keepdim)
     return B._vector_norm(input, 2.0 if p in ("fro", None) else float(p), dim, keepdim)
 
 

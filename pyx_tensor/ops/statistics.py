@@ -127,15 +127,15 @@ def cross(B, input: T, other: T, dim=None):
     """The cross products of vectors of three elements along a dim (by default the first dim of size 3)."""
     if input.ndim != other.ndim:
         raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {list(input.shape)} and {list(other.shape)}")
-    input, other = B.broadcast_tensors(input, other)
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
     if not -input.ndim <= dim < input.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
-    if input.shape[dim] != 3:
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+    input, other = B.broadcast_tensors(input, other)
     return B.sub(B.mul(B.roll(input, -1, dim), B.roll(other, -2, dim)), B.mul(B.roll(input, -2, dim), B.roll(other, -1, dim)))
 
 

@@ -44,6 +44,12 @@ class tensortype(type):
                 raise TypeError(f"{cls.__module__}.{cls.__name__}() expects a tensor of {cls.dtype} on {cls.device_type}, got one of {data.dtype} "
                                 f"on {data.device.type}")
             return B.alias(data)
+        if hasattr(data, "_as_tensor"):        # a storage, whose memory the tensor shares
+            if getattr(data, "dtype", cls.dtype) is not cls.dtype:
+                raise TypeError(f"{cls.__module__}.{cls.__name__}() expects a storage of {cls.dtype}, got one of {data.dtype}")
+            return B.alias(data._as_tensor(cls.dtype))
+        if isinstance(data, range):
+            return Tensor(list(data), dtype=cls.dtype, device=device)
         if data is not None and not isinstance(data, (int, list, tuple, np.ndarray)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         return Tensor(*args, dtype=cls.dtype, device=device)

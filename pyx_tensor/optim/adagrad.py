@@ -1,7 +1,7 @@
 """Adagrad."""
 from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer
+from .tensorwise import TensorwiseOptimizer, kept
 
 
 class Adagrad(TensorwiseOptimizer):
@@ -14,7 +14,7 @@ class Adagrad(TensorwiseOptimizer):
         initial_accumulator_value: where the sums start.
         eps: added to the root.
         maximize: climb instead of descending.
-        foreach, fused: have no effect. differentiable: accepted only as False.
+        foreach, fused: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
@@ -24,7 +24,7 @@ class Adagrad(TensorwiseOptimizer):
         check_not_negative("weight_decay value", weight_decay)
         check_not_negative("initial_accumulator_value value", initial_accumulator_value)
         check_not_negative("epsilon value", eps)
-        check_options("Adagrad", foreach=foreach, fused=fused, differentiable=differentiable)
+        check_options(foreach=foreach, fused=fused, differentiable=differentiable)
         super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
                                       initial_accumulator_value=initial_accumulator_value, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, fused=fused))
@@ -34,4 +34,4 @@ class Adagrad(TensorwiseOptimizer):
 
     def _update(self, parameter, gradient, state, group, step, lr):
         total = state["sum"].addcmul_(gradient, gradient)
-        parameter.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-lr / (1 + (step - 1) * group["lr_decay"]))
+        parameter.addcdiv_(gradient, kept(total.sqrt()).add_(group["eps"]), value=-lr / (1 + (step - 1) * group["lr_decay"]))

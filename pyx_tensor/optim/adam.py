@@ -18,7 +18,7 @@ class Adam(TablewiseOptimizer):
         amsgrad: scale by the largest second average so far (Reddi et al., 2018).
         maximize: climb instead of descending.
         foreach, fused, capturable: have no effect; a step is one call for each group, device and dtype anyway.
-        differentiable: accepted only as False.
+        differentiable: record the step, so that gradients go through it.
 
     >>> weight = torch.ones(1, requires_grad=True)
     >>> optimizer = torch.optim.Adam([weight], lr=0.1)
@@ -34,7 +34,7 @@ class Adam(TablewiseOptimizer):
         check_not_negative("epsilon value", eps)
         check_betas(betas)
         check_not_negative("weight_decay value", weight_decay)
-        check_options(type(self).__name__, foreach=foreach, fused=fused, differentiable=differentiable)
+        check_options(foreach=foreach, fused=fused, differentiable=differentiable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
                                       maximize=maximize, foreach=foreach, capturable=capturable,
                                       differentiable=differentiable, fused=fused,

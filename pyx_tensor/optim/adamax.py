@@ -1,7 +1,7 @@
 """Adamax."""
 from ..ops import namespace as ops
-from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer
+from .optimizer import check_betas, check_learning_rate, check_not_negative
+from .tensorwise import TensorwiseOptimizer, kept
 
 
 class Adamax(TensorwiseOptimizer):
@@ -14,7 +14,7 @@ class Adamax(TensorwiseOptimizer):
         eps: added to the size of the gradient.
         weight_decay: this times the parameter is added to the gradient.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
@@ -23,7 +23,6 @@ class Adamax(TensorwiseOptimizer):
         check_not_negative("epsilon value", eps)
         check_betas(betas)
         check_not_negative("weight_decay value", weight_decay)
-        check_options("Adamax", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))
 
@@ -33,6 +32,6 @@ class Adamax(TensorwiseOptimizer):
     def _update(self, parameter, gradient, state, group, step, lr):
         beta1, beta2 = group["betas"]
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
-        largest = state["exp_inf"].mul_(beta2)
-        largest.copy_(ops.maximum(largest, gradient.abs().add_(group["eps"])))
-        parameter.addcdiv_(mean, largest, value=-lr / (1 - beta1**step))
+        largest = ops.maximum(state["exp_inf"].mul(beta2), gradient.abs().add_(group["eps"]))
+        state["exp_inf"].copy_(largest)
+        parameter.addcdiv_(kept(mean), largest, value=-lr / (1 - beta1**step))

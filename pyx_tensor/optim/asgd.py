@@ -1,6 +1,6 @@
 """Averaged stochastic gradient descent."""
 from ..ops import namespace as ops
-from .optimizer import check_learning_rate, check_not_negative, check_options
+from .optimizer import check_learning_rate, check_not_negative
 from .tensorwise import TensorwiseOptimizer
 
 
@@ -14,14 +14,13 @@ class ASGD(TensorwiseOptimizer):
         t0: the step from which on the average is taken; before, it is the parameter.
         weight_decay: this times the parameter is added to the gradient.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
                  differentiable=False, capturable=False):
         check_learning_rate(lr)
         check_not_negative("weight_decay value", weight_decay)
-        check_options("ASGD", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))
 

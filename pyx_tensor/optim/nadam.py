@@ -1,7 +1,7 @@
 """NAdam."""
 from ..ops import namespace as ops
-from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer
+from .optimizer import check_betas, check_learning_rate, check_not_negative
+from .tensorwise import TensorwiseOptimizer, kept
 
 _MOMENTUM_BASE = 0.96  # the base of the momentum's schedule (Dozat, 2016)
 
@@ -18,7 +18,7 @@ class NAdam(TensorwiseOptimizer):
             lr times this times the parameter is subtracted from the parameter.
         momentum_decay: how fast the momentum comes to its full value.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
@@ -28,7 +28,6 @@ class NAdam(TensorwiseOptimizer):
         check_betas(betas)
         check_not_negative("weight_decay value", weight_decay)
         check_not_negative("momentum_decay value", momentum_decay)
-        check_options("NAdam", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
                                       momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
                                       maximize=maximize, foreach=foreach, capturable=capturable,
@@ -46,6 +45,6 @@ class NAdam(TensorwiseOptimizer):
         product = float(state["mu_product"])
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        root = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
+        root = kept(square.div(1 - beta2**step).sqrt_()).add_(group["eps"])
         parameter.addcdiv_(gradient, root, value=-lr * (1 - momentum) / (1 - product))
-        parameter.addcdiv_(mean, root, value=-lr * next_momentum / (1 - product * next_momentum))
+        parameter.addcdiv_(kept(mean), root, value=-lr * next_momentum / (1 - product * next_momentum))

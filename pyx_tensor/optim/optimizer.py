@@ -256,17 +256,17 @@ def by_device_and_dtype(parameters):
     return lists.values()
 
 
-def check_not_negative(what, value):
+def check_not_negative(what, value, text="Invalid {}"):
     """Raise unless ``value``, a number or a tensor of one element, is zero or more."""
     if not 0.0 <= value:
-        raise ValueError(f"Invalid {what}: {value}")
+        raise ValueError(f"{text.format(what)}: {value}")
 
 
-def check_learning_rate(lr):
+def check_learning_rate(lr, text="Invalid learning rate"):
     """Raise unless ``lr`` is a number or a tensor of one element, and not negative."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check_not_negative("learning rate", lr)
+    check_not_negative("", lr, text)
 
 
 def check_betas(betas):
@@ -276,10 +276,10 @@ def check_betas(betas):
             raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 
 
-def check_options(name, *, differentiable, foreach=None, fused=None):
-    """Raise for options that cannot be had. One call of the table does a whole group: the others change nothing."""
-    if differentiable:
-        raise NotImplementedError(f"{name}: differentiable=True is not supported")
+def check_options(*, differentiable, foreach, fused):
+    """Raise for options that exclude each other. One call of the table does a whole group: the others change nothing."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 

@@ -1,7 +1,7 @@
 """RAdam."""
 from ..ops import namespace as ops
-from .optimizer import check_betas, check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer
+from .optimizer import check_betas, check_learning_rate, check_not_negative
+from .tensorwise import TensorwiseOptimizer, kept
 
 
 class RAdam(TensorwiseOptimizer):
@@ -15,7 +15,7 @@ class RAdam(TensorwiseOptimizer):
         weight_decay: this times the parameter is added to the gradient, or with ``decoupled_weight_decay``
             lr times this times the parameter is subtracted from the parameter.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
@@ -24,7 +24,6 @@ class RAdam(TensorwiseOptimizer):
         check_not_negative("epsilon value", eps)
         check_betas(betas)
         check_not_negative("weight_decay value", weight_decay)
-        check_options("RAdam", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
                                       foreach=foreach, capturable=capturable,
                                       decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))
@@ -44,4 +43,4 @@ class RAdam(TensorwiseOptimizer):
             parameter.add_(mean, alpha=-size)
             return
         rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
-        parameter.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-size * rectified * correction**0.5)
+        parameter.addcdiv_(kept(mean), kept(square.sqrt()).add_(group["eps"]), value=-size * rectified * correction**0.5)

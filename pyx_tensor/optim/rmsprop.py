@@ -1,7 +1,7 @@
 """RMSprop."""
 from ..ops import namespace as ops
-from .optimizer import check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer
+from .optimizer import check_learning_rate, check_not_negative
+from .tensorwise import TensorwiseOptimizer, kept
 
 
 class RMSprop(TensorwiseOptimizer):
@@ -16,7 +16,7 @@ class RMSprop(TensorwiseOptimizer):
         momentum: of the steps.
         centered: divide by the standard deviation, the square less that of a running average of the gradient.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
@@ -26,7 +26,6 @@ class RMSprop(TensorwiseOptimizer):
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
         check_not_negative("alpha value", alpha)
-        check_options("RMSprop", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
                                       weight_decay=weight_decay, capturable=capturable, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable))
@@ -39,8 +38,8 @@ class RMSprop(TensorwiseOptimizer):
         square = state["square_avg"].mul_(group["alpha"]).addcmul_(gradient, gradient, value=1 - group["alpha"])
         if group["centered"]:
             mean = state["grad_avg"].lerp_(gradient, 1 - group["alpha"])
-            square = square.addcmul(mean, mean, value=-1)
-        root = square.sqrt().add_(group["eps"])
+            square = square.addcmul(kept(mean), kept(mean), value=-1)
+        root = kept(square.sqrt()).add_(group["eps"])
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradient, root)
             parameter.add_(buffer, alpha=-lr)

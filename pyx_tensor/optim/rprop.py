@@ -1,6 +1,6 @@
 """Resilient backpropagation."""
 from ..ops import namespace as ops
-from .optimizer import check_learning_rate, check_options
+from .optimizer import check_learning_rate
 from .tensorwise import TensorwiseOptimizer
 
 
@@ -16,7 +16,7 @@ class Rprop(TensorwiseOptimizer):
         etas: the factors of shrinking and growing.
         step_sizes: the bounds of steps.
         maximize: climb instead of descending.
-        foreach, capturable: have no effect. differentiable: accepted only as False.
+        foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
@@ -24,7 +24,6 @@ class Rprop(TensorwiseOptimizer):
         check_learning_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        check_options("Rprop", differentiable=differentiable)
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
                                       differentiable=differentiable, capturable=capturable))
 

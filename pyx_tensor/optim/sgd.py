@@ -19,7 +19,7 @@ class SGD(TablewiseOptimizer):
         nesterov: Nesterov's momentum.
         maximize: climb instead of descending.
         foreach, fused: have no effect; a step is one call for each group, device and dtype anyway.
-        differentiable: accepted only as False.
+        differentiable: record the step, so that gradients go through it.
 
     >>> weight = torch.ones(1, requires_grad=True)
     >>> optimizer = torch.optim.SGD([weight], lr=0.1)
@@ -36,7 +36,7 @@ class SGD(TablewiseOptimizer):
         check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_options("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
+        check_options(foreach=foreach, fused=fused, differentiable=differentiable)
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                                       nesterov=nesterov, maximize=maximize, foreach=foreach,
                                       differentiable=differentiable, fused=fused))

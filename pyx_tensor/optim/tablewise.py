@@ -1,5 +1,5 @@
 """The base of optimizers whose step is an operation of the table, over all tensors at once."""
-from ..autograd import no_grad
+from ..autograd import set_grad_enabled
 from .optimizer import Optimizer, by_device_and_dtype, evaluate_closure
 
 
@@ -9,8 +9,8 @@ class TablewiseOptimizer(Optimizer):
     def step(self, closure=None):
         """Make one step; returns the loss of ``closure``, if given."""
         loss = evaluate_closure(closure)
-        with no_grad():
-            for group in self.param_groups:
+        for group in self.param_groups:
+            with set_grad_enabled(bool(group.get("differentiable"))):
                 for params in by_device_and_dtype(group["params"]):
                     self._step(group, params)
         return loss

@@ -1,21 +1,30 @@
 """The names under which PyTorch's files speak of dtypes and storages."""
 from ..core.dtype import by_name
+from ..ops.storage import storage_types
 
-# Storage class in a file -> dtype
-STORAGES = {
-    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "LongStorage": "int64",
-    "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
-}
-STORAGE_OF = {dtype: storage for storage, dtype in STORAGES.items()}
+# Storage class in a file -> dtype; "UntypedStorage" counts in bytes
+STORAGES = {name: kind.dtype for name, kind in storage_types.items()}
+STORAGES["UntypedStorage"] = by_name["uint8"]
+STORAGE_OF = {kind.dtype: name for name, kind in storage_types.items()}
 
 
 class StorageType:
-    """Stands for `torch.FloatStorage` and its kin in a pickle."""
+    """Stands for `torch.FloatStorage` and its kin in a file that is read."""
 
     def __init__(self, name):
         self.name = name
-        self.dtype = by_name[STORAGES[name]]
+        self.dtype = STORAGES[name]
+        self.is_typed = name != "UntypedStorage"
 
 
-storage_types = {name: StorageType(name) for name in STORAGES}
+by_storage_name = {name: StorageType(name) for name in STORAGES}
+
+
+def public_module(name):
+    """The name of one of our modules in files: 'torch.nn.modules.linear' for 'pyx_tensor.nn.modules.linear'."""
+    return "torch" + name.removeprefix("pyx_tensor") if name.partition(".")[0] == "pyx_tensor" else name
+
+
+def own_module(name):
+    """The way back."""
+    return "pyx_tensor" + name.removeprefix("torch") if name.partition(".")[0] == "torch" else name

@@ -1,30 +1,39 @@
-"""Writing PyTorch's zip container without PyTorch: `data.pkl`, and one entry of raw bytes per storage."""
+"""Saving without PyTorch: a pickle that names PyTorch's functions, and the bytes of the storages that it refers to."""
+import copyreg
+import io
 import pickle
 import sys
-import zipfile
+import warnings
 from collections import OrderedDict
 
 import numpy as np
 
 from ..core.device import Device
-from ..core.dtype import DType
+from ..core.dtype import DType, by_name
+from ..core.duplication import whole_memory
 from ..core.frontend import Parameter, Tensor
-from ..core.memory_format import memory_format
+from ..core.memory_format import layout, memory_format
 from ..core.size import Size
-from .names import STORAGE_OF
+from ..ops.storage import TypedStorage, UntypedStorage
+from .archive import ArchiveWriter
+from .legacy import write_stream
+from .location import location_tag
+from .names import STORAGE_OF, public_module
+
+_LARGE = 1 << 20           # bytes of a storage from which on a warning says that little of it is seen
 
 
 class _Global:
     """A function or class of PyTorch, written by name alone."""
 
+    made = {}
+
     def __init__(self, module, name):
         self.module, self.name = module, name
 
 
-_REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
-_REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
-_SIZE = _Global("torch", "Size")
-_DEVICE = _Global("torch", "device")
+def _global(module, name):
+    return _Global.made.setdefault((module, name), _Global(module, name))
 
 
 class _Call:
@@ -34,26 +43,88 @@ class _Call:
         self.function, self.args = function, args
 
 
-class _Writer(pickle._Pickler):
-    """Python's own pickler with PyTorch's names for our objects, and storages kept aside."""
+class _StorageRef:
+    """A storage in the pickle, as elements of a dtype; None: as bytes."""
 
-    def __init__(self, file, protocol):
+    def __init__(self, memory, dtype):
+        self.memory, self.dtype = memory, dtype
+
+
+class Memories:
+    """The memories that an object's tensors lie in, each with its key, and what is seen of it.
+
+    compact: write of each memory only what lies between the first and the last element that is seen.
+    """
+
+    def __init__(self, compact):
+        self.compact = compact
+        self.found = {}          # id of a memory -> [key, the memory, first byte seen, byte behind the last, sum of bytes seen, one of its tensors]
+
+    def see(self, tensor):
+        """Note a tensor; called for all of them before anything is written."""
+        memory = tensor._storage
+        first = tensor.storage_offset() * tensor.element_size()
+        last = first + tensor.element_size() * (1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))) if tensor.numel() else first
+        entry = self.found.setdefault(id(memory), [str(len(self.found)), memory, first, last, 0, tensor])
+        entry[2], entry[3], entry[4] = min(entry[2], first), max(entry[3], last), entry[4] + tensor.numel() * tensor.element_size()
+
+    def see_all(self, storage):
+        flat = storage._flat
+        self.see(flat)
+
+    def start(self, memory):
+        """The byte of a memory that the file begins with."""
+        return self.found[id(memory)][2] // 16 * 16 if self.compact else 0
+
+    def warn(self):
+        for _, memory, first, last, seen, tensor in self.found.values():
+            if not self.compact and memory.nbytes >= _LARGE and 2 * seen < memory.nbytes:
+                warnings.warn(f"save: a tensor of shape {list(tensor.shape)} is a view, and with it {memory.nbytes} bytes are written, of which "
+                              f"{seen} are seen. Save it with compact=True, or a clone() of it, to write those alone.", stacklevel=5)
+
+    def written(self):
+        """(key, bytes) of each memory."""
+        for key, memory, _, last, _, tensor in self.found.values():
+            data = _bytes(memory, tensor)
+            yield key, data[self.start(memory):last] if self.compact else data
+
+
+def _bytes(memory, tensor):
+    """A memory's bytes, in order."""
+    flat = whole_memory(tensor)
+    array = np.ascontiguousarray(flat.device.backend.to_numpy(flat.array))
+    return memoryview(array.reshape(-1).view(np.uint8))
+
+
+class _Writing:
+    """What a pickler does for files: PyTorch's names for our objects, and storages kept aside. Mixed into Python's own pickler."""
+
+    def __init__(self, file, protocol, memories, legacy, tell=None):
         super().__init__(file, protocol)
-        self.storages = {}           # id of a Storage -> (key, the Storage)
+        self.memories, self.legacy, self.tell = memories, legacy, tell
+        self.dtypes = {}             # id of a memory -> the dtype that the pickle gives it
 
     def persistent_id(self, obj):
         if not isinstance(obj, _StorageRef):
             return None
-        key, _ = self.storages.setdefault(id(obj.storage), (str(len(self.storages)), obj.storage))
-        numel = obj.storage.nbytes // obj.storage.dtype.itemsize
-        return ("storage", _Global("torch", STORAGE_OF[obj.storage.dtype.name]), key, str(obj.storage.device), numel)
+        memory = obj.memory
+        key, _, _, last, _, _ = self.memories.found[id(memory)]
+        nbytes = last - self.memories.start(memory) if self.memories.compact else memory.nbytes
+        name = ("torch.storage", "UntypedStorage") if obj.dtype is None else ("torch", STORAGE_OF[obj.dtype])
+        numel = nbytes if obj.dtype is None else nbytes // obj.dtype.itemsize
+        self.dtypes.setdefault(id(memory), obj.dtype or by_name["uint8"])
+        location = location_tag(UntypedStorage._of(self.memories.found[id(memory)][5]))
+        return ("storage", _global(*name), key, location, numel, *((None,) if self.legacy else ()))
 
     def save(self, obj, save_persistent_id=True):
         if isinstance(obj, _Global):
             return self._save_name(obj)
         if isinstance(obj, _Call):
             return self.save_reduce(obj.function, obj.args, obj=obj)
-        if isinstance(obj, (Tensor, Size, Device, DType, memory_format)) and id(obj) not in self.memo:
+        if isinstance(obj, (TypedStorage, UntypedStorage)) and id(obj) not in self.memo:
+            self.memories.see_all(obj) if self.tell else None
+            return super().save(_StorageRef(obj._memory, getattr(obj, "dtype", None)))
+        if isinstance(obj, (Tensor, Size, Device, DType, memory_format, layout)) and id(obj) not in self.memo:
             return self._save_ours(obj)
         return super().save(obj, save_persistent_id)
 
@@ -67,52 +138,115 @@ class _Writer(pickle._Pickler):
         if obj is not None and not isinstance(obj, _Call):
             self.memoize(obj)
 
+    def save_global(self, obj, name=None):
+        module = getattr(obj, "__module__", None) or ""
+        name = name or getattr(obj, "__qualname__", None) or obj.__name__
+        if module.partition(".")[0] != "pyx_tensor" or "." in name or "<" in name:
+            return super().save_global(obj, name)
+        self._save_name(_global(public_module(module), name))
+
     def _save_name(self, item):
+        if id(item) in self.memo:
+            return self.write(self.get(self.memo[id(item)][0]))
         self.write(pickle.GLOBAL + f"{item.module}\n{item.name}\n".encode())
+        self.memoize(item)
 
     def _save_ours(self, obj):
-        if isinstance(obj, DType):
-            return self._save_name(_Global("torch", obj.name))
-        if isinstance(obj, memory_format):
-            return self._save_name(_Global("torch", obj.name))
+        if isinstance(obj, (DType, memory_format)):
+            return self._save_name(_global("torch", obj.name))
+        if isinstance(obj, layout):
+            return self.save_reduce(_global("torch.serialization", "_get_layout"), (repr(obj),), obj=obj)
         if isinstance(obj, Size):
-            return self.save_reduce(_SIZE, (tuple(obj),), obj=obj)
+            return self.save_reduce(_global("torch", "Size"), (tuple(obj),), obj=obj)
         if isinstance(obj, Device):
-            return self.save_reduce(_DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
-        if isinstance(obj, Parameter):
-            return self.save_reduce(_REBUILD_PARAMETER, (_Call(_REBUILD_TENSOR, _tensor_args(obj, False)), obj.requires_grad, OrderedDict()), obj=obj)
-        return self.save_reduce(_REBUILD_TENSOR, _tensor_args(obj, obj.requires_grad), obj=obj)
+            return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
+        return self._save_tensor(obj)
+
+    def _save_tensor(self, tensor):
+        if self.tell:
+            self.memories.see(tensor)
+        attributes = tensor.__dict__
+        if type(tensor) is Parameter:
+            data = _Call(*self._built(tensor, False))
+            name, state = ("_rebuild_parameter_with_state", (attributes,)) if attributes else ("_rebuild_parameter", ())
+            return self.save_reduce(_global("torch._utils", name), (data, tensor.requires_grad, OrderedDict(), *state), obj=tensor)
+        function, args = self._built(tensor, tensor.requires_grad)
+        if type(tensor) is Tensor and not attributes:
+            return self.save_reduce(function, args, obj=tensor)
+        kind = _global("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
+        return self.save_reduce(_global("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, attributes), obj=tensor)
+
+    def _built(self, tensor, requires_grad):
+        """(function, arguments) that build a tensor: on a typed storage, or on bytes where the storage has another dtype."""
+        memory, dtype = tensor._storage, tensor.dtype
+        offset = tensor.storage_offset() - self.memories.start(memory) // dtype.itemsize
+        geometry = (offset, tuple(tensor.shape), tensor.stride(), requires_grad, OrderedDict())
+        if dtype in STORAGE_OF and self.dtypes.get(id(memory), dtype) is dtype:
+            return _global("torch._utils", "_rebuild_tensor_v2"), (_StorageRef(memory, dtype), *geometry)
+        return _global("torch._utils", "_rebuild_tensor_v3"), (_StorageRef(memory, None), *geometry, dtype)
 
 
-class _StorageRef:
-    def __init__(self, storage):
-        self.storage = storage
+def _pickler(pickle_module):
+    """A class of pickler that writes our objects, and all others as `pickle_module` does."""
+    base = getattr(pickle_module, "_Pickler", pickle_module.Pickler)
+    if pickle_module is pickle or issubclass(base, pickle._Pickler):
+        return type("Pickler", (_Writing, pickle._Pickler if pickle_module is pickle else base), {})
+
+    class Pickler(_Writing, pickle._Pickler):
+        """Asks the module's compiled pickler how an object is reduced."""
+
+        def __init__(self, file, protocol, *args, **options):
+            super().__init__(file, protocol, *args, **options)
+            self.helper = base(io.BytesIO(), protocol)
+            self.dispatch_table = getattr(self.helper, "dispatch_table", copyreg.dispatch_table)
+
+        def reducer_override(self, obj):
+            override = getattr(self.helper, "reducer_override", None)
+            return NotImplemented if override is None else override(obj)
+
+    return Pickler
 
 
-def _tensor_args(tensor, requires_grad):
-    if tensor.dtype.name not in STORAGE_OF:
-        raise NotImplementedError(f"save: tensors of {tensor.dtype} can't be written to PyTorch's format")
-    return (_StorageRef(tensor._storage), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), requires_grad, OrderedDict())
+class _Nowhere(io.RawIOBase):
+    """A file that forgets what is written to it."""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return len(data)
 
 
-def _bytes(storage):
-    """The storage's memory, in order."""
-    array = storage.device.backend.to_numpy(storage.array)
-    if not array.flags.c_contiguous:         # a strided array from outside: all that lies between its first and last element
-        array = np.lib.stride_tricks.as_strided(array, (storage.nbytes // array.itemsize,), (array.itemsize,))
-    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-
-
-def write_zip(obj, file, protocol):
-    """Write `obj` as a zip container to a binary file."""
-    import io
+def _dump(obj, pickle_module, protocol, compact, legacy):
+    """(pickle, Memories, dtypes). The object is pickled twice: the first time tells what is seen of each memory."""
+    memories = Memories(compact)
+    make = _pickler(pickle_module)
+    make(_Nowhere(), protocol, memories, legacy, tell=True).dump(obj)
+    memories.warn()
     buffer = io.BytesIO()
-    writer = _Writer(buffer, protocol)
-    writer.dump(obj)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("archive/data.pkl", buffer.getvalue())
-        archive.writestr("archive/byteorder", sys.byteorder)
-        for key, storage in writer.storages.values():
-            with archive.open(f"archive/data/{key}", "w", force_zip64=storage.nbytes >= 1 << 31) as entry:
-                entry.write(_bytes(storage))
-        archive.writestr("archive/version", "3\n")
+    pickler = make(buffer, protocol, memories, legacy)
+    pickler.dump(obj)
+    return buffer.getvalue(), memories, pickler.dtypes
+
+
+def write_zip(obj, file, pickle_module, protocol, compact):
+    """Write `obj` as a zip container to a binary file."""
+    data, memories, _ = _dump(obj, pickle_module, protocol, compact, False)
+    with ArchiveWriter(file) as archive:
+        archive.write("data.pkl", data)
+        archive.write(".format_version", b"1")
+        archive.write(".storage_alignment", b"64")
+        archive.write("byteorder", sys.byteorder.encode())
+        for key, memory in memories.written():
+            archive.write(f"data/{key}", memory)
+        archive.write("version", b"3\n")
+
+
+def write_legacy(obj, file, pickle_module, protocol, compact):
+    """Write `obj` as the stream of PyTorch before 1.6."""
+    def dump():
+        data, memories, dtypes = _dump(obj, pickle_module, protocol, compact, True)
+        itemsizes = {key: dtypes[at].itemsize for at, (key, *_) in memories.found.items()}
+        return data, [(key, memory, len(memory) // itemsizes[key]) for key, memory in sorted(memories.written(), key=lambda item: item[0])]
+
+    write_stream(dump, lambda value, target: pickle.dump(value, target, 2), file)

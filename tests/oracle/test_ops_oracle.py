@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import pyx_tensor
-from op_samples import RANDOM, Maker, S, calls
+from op_samples import EARLY, RANDOM, Maker, S, calls
 
 torch = pytest.importorskip("torch")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
@@ -47,11 +47,13 @@ KNOWN = {
     *[(name, "float16") for name in ("imag", "view_as_real", "view_as_complex")],
     ("logaddexp", "complex64"), ("logcumsumexp", "complex64"),                               # not available for complex numbers
     ("histc", "uint8"),                                                                      # a lower bound that uint8 can't hold
+    ("matrix_exp", "float16"), ("matrix_exp", "bfloat16"),                                   # PyTorch's are NaN
+    ("cholesky_inverse", "complex64"),                                                       # a diagonal that isn't real
     ("histc", "bfloat16"),                                                                   # bins of rounded numbers
 }
 
 
-CASES = sorted({(name, dtype) for name in set(S) - RANDOM - {"index"} for dtype in DTYPES} - KNOWN)
+CASES = sorted({(name, dtype) for name in set(S) - RANDOM - EARLY - {"index", "svd"} for dtype in DTYPES} - KNOWN)
 
 
 @pytest.mark.parametrize("name, dtype", CASES)

@@ -55,18 +55,18 @@ def train(t, make, steps=50, dtype="float64"):
     return net, optimizer, losses
 
 
-def assert_same_state(ours, theirs):
+def assert_same_state(ours, theirs, rtol=1e-9):
     """Equal state dictionaries, tensors up to rounding."""
     if isinstance(theirs, dict):
         assert list(ours) == list(theirs)
         for key in theirs:
-            assert_same_state(ours[key], theirs[key])
+            assert_same_state(ours[key], theirs[key], rtol)
     elif isinstance(theirs, (list, tuple)):
         assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs):
-            assert_same_state(a, b)
+            assert_same_state(a, b, rtol)
     elif isinstance(theirs, torch.Tensor):
-        assert_close(ours, theirs, rtol=1e-9, atol=1e-12)
+        assert_close(ours, theirs, rtol=rtol, atol=1e-12 if rtol < 1e-3 else 1e-3)
     else:
         assert type(ours) is type(theirs) and ours == theirs
 
@@ -282,3 +282,104 @@ def test_schedule_stepped_to_an_epoch():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         np.testing.assert_allclose(*both(run), rtol=1e-12)
+
+
+# --- Adafactor and Muon, complex and recorded steps, averages ----------------------------------------------------------
+MORE = {
+    "Adafactor": lambda t, p: t.optim.Adafactor(p, lr=0.05),
+    "Adafactor with decay": lambda t, p: t.optim.Adafactor(p, lr=0.1, beta2_decay=-0.5, eps=(1e-8, 1e-2), d=1.5, weight_decay=0.1, maximize=True),
+    "Muon": lambda t, p: t.optim.Muon([q for q in p if q.ndim == 2], lr=0.01),
+    "Muon by another rate": lambda t, p: t.optim.Muon([q for q in p if q.ndim == 2], lr=0.01, nesterov=False, momentum=0.5, weight_decay=0,
+                                                      adjust_lr_fn="match_rms_adamw"),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_trajectory_of_the_later_ones(name):
+    (net, ours, our_losses), (other, theirs, their_losses) = both(lambda t: train(t, MORE[name]))
+    rtol = 1e-3 if "Muon" in name else 1e-6         # Muon rounds to bfloat16, now and then to the other side
+    np.testing.assert_allclose(our_losses, their_losses, rtol=rtol, atol=1e-9)
+    for p, q in zip(net.parameters(), other.parameters()):
+        assert_close(p, q, rtol=rtol, atol=rtol)
+    assert repr(ours) == repr(theirs)
+    assert_same_state(ours.state_dict(), theirs.state_dict(), rtol)
+
+
+@pytest.mark.parametrize("make", [
+    lambda t, p: t.optim.Adafactor(p, lr=-1), lambda t, p: t.optim.Adafactor(p, eps=(-1, 0)), lambda t, p: t.optim.Adafactor(p, d=0.5),
+    lambda t, p: t.optim.Adafactor(p, beta2_decay=1), lambda t, p: t.optim.Muon(p, momentum=-1), lambda t, p: t.optim.Muon(p, adjust_lr_fn="x"),
+    lambda t, p: t.optim.SparseAdam(p, lr=0), lambda t, p: t.optim.SparseAdam(p, betas=(1.0, 0)),
+    lambda t, p: t.optim.Adam(p, fused=True, differentiable=True), lambda t, p: t.optim.Muon([t.nn.Parameter(t.ones(2))])])
+def test_refused_alike(make):
+    assert_same_error(lambda t: make(t, [t.nn.Parameter(t.ones(2, 2))]))
+
+
+COMPLEX = [name for name in OPTIMIZERS if name not in ("SGD by default",)]
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_parameters(name):
+    def run(t):
+        p = t.nn.Parameter(t.tensor([[1 + 2j, -0.5j], [0.3 - 1j, 2.0]], dtype=t.complex128))
+        target = t.tensor([[1j, 1.0], [-1.0, 0.5 + 0.5j]], dtype=t.complex128)
+        optimizer = OPTIMIZERS[name](t, [p])
+        for _ in range(20):
+            optimizer.zero_grad()
+            ((p - target).abs() ** 2).sum().backward()
+            optimizer.step()
+        return p, optimizer.state_dict()
+    (ours, our_state), (theirs, their_state) = both(run)
+    assert_close(ours, theirs, rtol=1e-6, atol=1e-9)
+    assert_same_state(our_state, their_state)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "ASGD"])   # PyTorch's Adamax fails
+def test_gradients_through_steps(name):
+    def run(t):
+        start = t.tensor([1.0, -2.0, 0.5], dtype=t.float64, requires_grad=True)
+        p = start.clone()
+        p.retain_grad()
+        optimizer = getattr(t.optim, name)([p], lr=0.1, differentiable=True)
+        for factor in (1.0, 0.5):
+            p.grad = (start * start * factor)
+            optimizer.step()
+        p.sum().backward()
+        return start.grad
+    assert_close(*both(run), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["swa", "ema", "ema function", "swa function"])
+@pytest.mark.parametrize("use_buffers", [False, True])
+def test_averaged_models(kind, use_buffers):
+    def run(t):
+        swa = t.optim.swa_utils
+        model = t.nn.Sequential(t.nn.Linear(3, 4), t.nn.BatchNorm1d(4), t.nn.Linear(4, 1))
+        options = {"swa": {}, "ema": dict(multi_avg_fn=swa.get_ema_multi_avg_fn(0.9)), "ema function": dict(avg_fn=swa.get_ema_avg_fn(0.9)),
+                   "swa function": dict(avg_fn=swa.get_swa_avg_fn())}[kind]
+        average = swa.AveragedModel(model, use_buffers=use_buffers, **options)
+        optimizer = t.optim.SGD(model.parameters(), lr=0.5)
+        schedule = swa.SWALR(optimizer, 0.05, anneal_epochs=3)
+        x, rates = t.randn(12, 3), []
+        for _ in range(6):
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+            average.update_parameters(model)
+            schedule.step()
+            rates.append(optimizer.param_groups[0]["lr"])
+        swa.update_bn([x[:6], x[6:]], average)
+        return average.state_dict(), rates, average(x), schedule.state_dict()
+    (ours, our_rates, ours_of_x, schedule), (theirs, their_rates, theirs_of_x, other) = both(run)
+    assert list(ours) == list(theirs) and schedule == other
+    for key in theirs:
+        assert_close(ours[key], theirs[key], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(our_rates, their_rates, rtol=1e-12)
+    assert_close(ours_of_x, theirs_of_x, rtol=1e-4, atol=1e-5)
+
+
+def test_wrong_averages_are_refused_alike():
+    for make in (lambda t: t.optim.swa_utils.get_ema_avg_fn(2), lambda t: t.optim.swa_utils.SWALR(t.optim.SGD([t.ones(1)]), 0.1, anneal_strategy="x"),
+                 lambda t: t.optim.swa_utils.SWALR(t.optim.SGD([t.ones(1)]), 0.1, anneal_epochs=-1),
+                 lambda t: t.optim.swa_utils.SWALR(t.optim.SGD([t.ones(1)]), [0.1, 0.2]),
+                 lambda t: t.optim.swa_utils.AveragedModel(t.nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max)):
+        assert_same_error(make)

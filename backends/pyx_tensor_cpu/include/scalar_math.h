@@ -437,6 +437,7 @@ static inline double nextafter_f64(double x, double y) { return nextafter(x, y);
 static inline float nextafter_f32(float x, float y) { return nextafterf(x, y); }
 
 #include "special_functions.h"
+#include "rarer_functions.h"
 #include "division.h"
 
 /* ---- names without a type ---- */
@@ -471,6 +472,13 @@ static inline float nextafter_f32(float x, float y) { return nextafterf(x, y); }
 #define m_erfinv(x) REAL_GENERIC(erfinv, x)(x)
 #define m_lgamma(x) REAL_GENERIC(lgamma, x)(x)
 #define m_digamma(x) REAL_GENERIC(digamma, x)(x)
+#define m_i0(x) REAL_GENERIC(i0, x)(x)
+#define m_i0e(x) REAL_GENERIC(i0e, x)(x)
+#define m_i1(x) REAL_GENERIC(i1, x)(x)
+#define m_i1e(x) REAL_GENERIC(i1e, x)(x)
+#define m_erfcx(x) REAL_GENERIC(erfcx, x)(x)
+#define m_ndtri(x) REAL_GENERIC(ndtri, x)(x)
+#define m_log_ndtr(x) REAL_GENERIC(log_ndtr, x)(x)
 #define m_gelu(x) REAL_GENERIC(gelu, x)(x)
 #define m_gelu_slope(x) REAL_GENERIC(gelu_slope, x)(x)
 #define m_gelu_tanh(x) REAL_GENERIC(gelu_tanh, x)(x)
@@ -482,6 +490,9 @@ static inline float nextafter_f32(float x, float y) { return nextafterf(x, y); }
 #define m_far_fmod(x, y) REAL_GENERIC(far_fmod, x)(x, y)
 #define m_far_remainder(x, y) REAL_GENERIC(far_remainder, x)(x, y)
 #define m_far_floor_divide(x, y) REAL_GENERIC(far_floor_divide, x)(x, y)
+#define m_gammainc(x, y) REAL_GENERIC(gammainc, x)(x, y)
+#define m_gammaincc(x, y) REAL_GENERIC(gammaincc, x)(x, y)
+#define m_zeta(x, y) REAL_GENERIC(zeta, x)(x, y)
 #define m_atan2(x, y) REAL_GENERIC(atan2, x)(x, y)
 #define m_hypot(x, y) REAL_GENERIC(hypot, x)(x, y)
 #define m_nextafter(x, y) REAL_GENERIC(nextafter, x)(x, y)

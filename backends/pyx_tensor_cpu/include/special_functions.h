@@ -8,38 +8,66 @@ FROM_LIBM(libm_erf, erf)
 FROM_LIBM(libm_erfc, erfc)
 
 /* e^(x^2) erfc(x) for 0 <= x <= 10.2, relative error 3e-9: a Chebyshev fit of (1 + 2x) e^(x^2) erfc(x) in t = (x - 3) / (x + 3) */
-#define ERFC_SCALED(suffix, real) \
-    static inline real erfc_scaled_##suffix(real x) { \
-        x = clip_##suffix(x, 0, (real)10.2);        /* beyond, e^(-x^2) is no float */ \
-        real growth = 1 + 2 * x, inverse = 1 / ((x + 3) * growth), t = (x - 3) * growth * inverse; \
-        real p = (real)-0.00027639026083749776; \
-        p = p * t + (real)-0.0007957492461335323; \
-        p = p * t + (real)0.0019963757329056688; \
-        p = p * t + (real)0.0025788453659237112; \
-        p = p * t + (real)-0.02379134802634766; \
-        p = p * t + (real)0.06829336743302265; \
-        p = p * t + (real)-0.11927247426922286; \
-        p = p * t + (real)0.12964661242959008; \
-        p = p * t + (real)-0.04756228936925366; \
-        p = p * t + (real)-0.13562114482805326; \
-        p = p * t + (real)1.2530080579001333; \
-        return p * (x + 3) * inverse; \
-    }
-ERFC_SCALED(f32, float)
-ERFC_SCALED(f64, double)
+static inline double erfc_scaled_f64(double x) {
+    x = clip_f64(x, 0., 10.2);        /* beyond, e^(-x^2) is no float */
+    double growth = 1 + 2 * x, inverse = 1 / ((x + 3) * growth), t = (x - 3) * growth * inverse;
+    double p = -0.00027639026083749776;
+    p = p * t + -0.0007957492461335323;
+    p = p * t + 0.0019963757329056688;
+    p = p * t + 0.0025788453659237112;
+    p = p * t + -0.02379134802634766;
+    p = p * t + 0.06829336743302265;
+    p = p * t + -0.11927247426922286;
+    p = p * t + 0.12964661242959008;
+    p = p * t + -0.04756228936925366;
+    p = p * t + -0.13562114482805326;
+    p = p * t + 1.2530080579001333;
+    return p * (x + 3) * inverse;
+}
 
-/* e^(-scale x^2), scale x^2 below 145, with a square that is not rounded: the head of x has so few bits that its square is exact */
-static inline float exp_square_f32(float x, float scale) {
-    x = clip_f32(x, -17.f, 17.f);
+/* e^(-x^2 / 2) for |x| <= NORMAL_LIMIT, beyond which it is no normal number. The rounding of x^2 counts: it is put right by an
+ * fma, or where there is none by a square that is exact, because the head of x has so few bits. */
+#define NORMAL_LIMIT 13.2f
+static inline float exp_half_square_f32(float x) {
+#ifdef __FMA__
+    const float c = (float)(-0.5 * LOG2E);
+    float z = x * x, rest = __builtin_fmaf(x, x, -z), t = z * c + ROUNDER_F32;
+    float r = __builtin_fmaf(rest, c, __builtin_fmaf(z, c, ROUNDER_F32 - t));
+    float p = 0.00015353362026444307f;                  /* 2^r for |r| <= 1/2, a minimax fit to 2e-9 */
+    p = p * r + 0.0013398874650678329f;
+    p = p * r + 0.009618437359138678f;
+    p = p * r + 0.05550332470535452f;
+    p = p * r + 0.24022647913600506f;
+    p = p * r + 0.6931472028553374f;
+    return (p * r + 1.f) * power_of_two_f32(t);
+#else
     float head = from_bits_f32(bits_f32(x) & 0xfffff000u), tail = x - head;
-    return exp_sum_f32(-scale * (head * head), -scale * (tail * (x + head)));
+    return exp_sum_f32(-0.5f * (head * head), -0.5f * (tail * (x + head)));
+#endif
+}
+
+/* The normal distribution function of -a, 0 <= a <= NORMAL_LIMIT, and *e = e^(-a^2 / 2): a minimax fit of their quotient
+ * in t = 1 / (1 + 0.35 a), relative error 3e-8 */
+static inline float normal_tail_f32(float a, float *e) {
+    float t = 1.f / (1.f + 0.35f * a);
+    float q = -0.02911174370066576f;
+    q = q * t + 0.14380214965222243f;
+    q = q * t + -0.25535660329452836f;
+    q = q * t + 0.15875623162448904f;
+    q = q * t + -0.022814862555120198f;
+    q = q * t + 0.10537967280793362f;
+    q = q * t + 0.11986635757814194f;
+    q = q * t + 0.13985709376139685f;
+    q = q * t + 0.13962168829186097f;
+    *e = exp_half_square_f32(a);
+    return q * t * *e;
 }
 static inline float erf_f32(float x) {
-    float a = fabsf(x), z = a * a;
+    float a = fabsf(x), z = a * a, e;
     float near = 1.f / 75600 - z * (1.f / 685440 - z * (1.f / 6894720));
     near = 1.f / 3 - z * (1.f / 10 - z * (1.f / 42 - z * (1.f / 216 - z * (1.f / 1320 - z * (1.f / 9360 - z * near)))));
     near = a + a * ((float)(2. * INV_SQRT_PI - 1.) - (float)(2. * INV_SQRT_PI) * z * near);
-    float far = 1.f - exp_square_f32(clip_f32(a, 0.f, 5.f), 1.f) * erfc_scaled_f32(a);
+    float far = 1.f - 2.f * normal_tail_f32((float)(2. * SQRT_HALF) * clip_f32(a, 0.f, 5.f), &e);
     return copysignf(a < 0.9f ? near : far, x);
 }
 static inline float erfc_f32(float x) {
@@ -49,20 +77,15 @@ static inline float erfc_f32(float x) {
 static inline double erf_f64(double x) { return libm_erf_f64(x); }
 static inline double erfc_f64(double x) { return libm_erfc_f64(x); }
 
-/* The normal distribution function of x; *density gets its derivative */
-static inline float normal_f32(float x, float *density) {
-    float a = fabsf(x), e = exp_square_f32(a, 0.5f), tail = 0.5f * e * erfc_scaled_f32(a * (float)SQRT_HALF);
-    *density = e * (float)INV_SQRT_2PI;
-    return x > 0.f ? 1.f - tail : tail;
-}
 static inline float gelu_f32(float x) {
-    float density, y = x * normal_f32(x, &density);
-    return x < -15.f ? -0.f : y;
+    float e, a = fabsf(x), tail = normal_tail_f32(a > NORMAL_LIMIT ? NORMAL_LIMIT : a, &e);
+    return (x < 0.f ? -0.f : x) - (a > NORMAL_LIMIT ? NORMAL_LIMIT : a) * (a > NORMAL_LIMIT ? 0.f : tail);
 }
 static inline double gelu_f64(double x) { return x == -INFINITY ? -0. : 0.5 * x * erfc(-x * SQRT_HALF); }
 static inline float gelu_slope_f32(float x) {
-    float density, cdf = normal_f32(x, &density);
-    return cdf + clip_f32(x, -16.f, 16.f) * density;
+    float e, a = fabsf(x), y = clip_f32(x, -NORMAL_LIMIT, NORMAL_LIMIT), tail = normal_tail_f32(fabsf(y), &e);
+    float slope = (x > 0.f ? 1.f - tail : tail) + y * e * (float)INV_SQRT_2PI;
+    return a > NORMAL_LIMIT ? (x > 0.f ? 1.f : 0.f) : slope;
 }
 static inline double gelu_slope_f64(double x) {
     double y = clip_f64(x, -40., 40.);

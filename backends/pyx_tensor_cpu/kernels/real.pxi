@@ -105,6 +105,39 @@ cdef void special(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = m_select(a[i] != a[i], a[i], m_select(a[i] < 0, PI, 0))
 
 
+cdef void rarer(int op, real** p, Py_ssize_t n) noexcept nogil:
+    cdef real *out = p[0]
+    cdef real *a = p[1]
+    cdef Py_ssize_t i
+    if op == I0:
+        for i in range(n): out[i] = m_i0(a[i])
+    elif op == I0E:
+        for i in range(n): out[i] = m_i0e(a[i])
+    elif op == I1:
+        for i in range(n): out[i] = m_i1(a[i])
+    elif op == I1E:
+        for i in range(n): out[i] = m_i1e(a[i])
+    elif op == ERFCX:
+        for i in range(n): out[i] = m_erfcx(a[i])
+    elif op == NDTRI:
+        for i in range(n): out[i] = m_ndtri(a[i])
+    elif op == LOG_NDTR:
+        for i in range(n): out[i] = m_log_ndtr(a[i])
+
+
+cdef void rarer_binary(int op, real** p, Py_ssize_t n) noexcept nogil:
+    cdef real *out = p[0]
+    cdef real *a = p[1]
+    cdef real *b = p[2]
+    cdef Py_ssize_t i
+    if op == GAMMAINC:
+        for i in range(n): out[i] = m_gammainc(a[i], b[i])
+    elif op == GAMMAINCC:
+        for i in range(n): out[i] = m_gammaincc(a[i], b[i])
+    elif op == ZETA:
+        for i in range(n): out[i] = m_zeta(a[i], b[i])
+
+
 cdef bint any_far(real* a, real* b, Py_ssize_t n) noexcept nogil:
     """Whether a quotient is too large for the quick loops, or no number."""
     cdef Py_ssize_t i
@@ -207,6 +240,8 @@ cdef void install_real(Loop* table, int code, real* kind):
     enter(table, (SIN, COS, TAN), codes, <Loop>trigonometric[real])
     enter(table, (FLOOR, CEIL, ROUND, TRUNC, FRAC), codes, <Loop>rounding[real])
     enter(table, (ASIN, ACOS, ATAN, ERF, ERFC, ERFINV, LGAMMA, DIGAMMA, ANGLE), codes, <Loop>special[real])
+    enter(table, (I0, I0E, I1, I1E, ERFCX, NDTRI, LOG_NDTR), codes, <Loop>rarer[real])
+    enter(table, (GAMMAINC, GAMMAINCC, ZETA), codes, <Loop>rarer_binary[real])
     enter(table, (FLOOR_DIVIDE, REMAINDER, FMOD), codes, <Loop>modular[real])
     enter(table, (POW, ATAN2, HYPOT, COPYSIGN, NEXTAFTER), codes, <Loop>binary[real])
     enter(table, (SIGMOID, SILU, MISH, GELU, GELU_TANH, LEAKY_RELU, SOFTPLUS, ELU), codes, <Loop>activation[real])

@@ -2,6 +2,9 @@
 import math
 import warnings
 
+from ...ops import namespace as ops
+from ...ops.random import empty_in_order_of
+
 # The value that SELU tends to on the left, negated: what a dropped element is set to by alpha dropout.
 _SELU_LIMIT = 1.7580993408473766
 
@@ -9,7 +12,7 @@ _SELU_LIMIT = 1.7580993408473766
 def dropout(input, p=0.5, training=True, inplace=False):
     """Set each element to zero with probability ``p`` and scale the others by 1 / (1 - p); nothing unless ``training``."""
     _check_probability(p)
-    return _masked(input, p, training, inplace, lambda: input.shape)
+    return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -34,13 +37,13 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of what SELU gives (Klambauer et al., 2017)."""
     _check_probability(p)
-    return _alpha_dropout(input, p, training, inplace, input.shape)
+    return _alpha_dropout(input, p, training, inplace, lambda: empty_in_order_of(input, dtype=input.dtype, device=input.device))
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """:func:`alpha_dropout` of whole channels."""
     _check_probability(p)
-    return _alpha_dropout(input, p, training, inplace, _one_per_channel(input) if training and p else None)
+    return _alpha_dropout(input, p, training, inplace, lambda: input.new_empty(_one_per_channel(input)))
 
 
 def _channel_dropout(name, dims, input, p, training, inplace):
@@ -55,25 +58,21 @@ def _channel_dropout(name, dims, input, p, training, inplace):
 
 
 def _feature_dropout(input, p, training, inplace):
-    return _masked(input, p, training, inplace, lambda: _one_per_channel(input))
-
-
-def _masked(input, p, training, inplace, shape_of_mask):
-    """``input`` times a mask of zeros and 1 / (1 - p), whose shape broadcasts."""
+    """``input`` times a mask of zeros and 1 / (1 - p), one for each sample and channel."""
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
-    noise = input.new_empty(shape_of_mask()).bernoulli_(1 - p).div_(1 - p)
+    noise = input.new_empty(_one_per_channel(input)).bernoulli_(1 - p).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise
 
 
-def _alpha_dropout(input, p, training, inplace, noise_shape):
+def _alpha_dropout(input, p, training, inplace, empty_mask):
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
-    keep = input.new_empty(noise_shape).bernoulli_(1 - p)
+    keep = empty_mask().bernoulli_(1 - p)
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p
     keep = keep * scale

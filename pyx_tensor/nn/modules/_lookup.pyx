@@ -56,7 +56,9 @@ cdef object lookup(object module, object name):
     return type(module).__getattr__(module, name)
 
 
-def install(type cls not None, type base not None):
+def install(cls, base):
     """Give ``cls`` this lookup, unless it has rules of its own for attributes: others than those of ``base``."""
+    if not isinstance(cls, type):           # (a class may have a metaclass, which an argument declared as `type` may not)
+        raise TypeError(f"expected a class, got {cls!r}")
     if FAST_LOOKUP and cls.__getattribute__ is object.__getattribute__ and cls.__getattr__ is base.__getattr__:
         (<PyTypeObject*>cls).tp_getattro = lookup

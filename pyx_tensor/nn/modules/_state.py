@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ...autograd import no_grad
 from ...core.frontend import Tensor
 from ...utils.hooks import add_hook
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 
@@ -204,6 +204,8 @@ def _load_tensor(module, name, tensor, key, source, assign):
     if not isinstance(source, Tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(source)}")
+    if is_lazy(tensor) and is_lazy(source):
+        return None
     if tensor.dim() == 0 and source.dim() == 1:
         source = source[0]  # a scalar of PyTorch before 0.4 was a vector of one element
     if source.shape != tensor.shape:

@@ -60,6 +60,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """:class:`Linear` under the name that PyTorch gives the output projection of attention."""
+
+
 class Bilinear(Module):
     """A bilinear map of two inputs: y = x1ᵀ W x2 + b.
 

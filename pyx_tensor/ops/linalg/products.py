@@ -1,26 +1,20 @@
 """Matrix products."""
 import math
 
-from ..core.definitions import op, primitive, publish_function
-from ..core.dtype import by_name
-from ..core.record import namespace
-from ..core.signature import T, Ts
-
-
-def _h(B, x):
-    """The conjugate transpose of matrices."""
-    x = B.transpose(x, -2, -1)
-    return B.conj(x) if x.dtype.is_complex else x
+from ...core.definitions import op, primitive, publish_function
+from ...core.dtype import by_name
+from ...core.record import namespace
+from ...core.signature import T, Ts
 
 
 def _matmul_input(B, g, input, other):
     if input.ndim == 1 and other.ndim == 1:
         return B.mul(g, B.conj(other))
     if input.ndim == 1:
-        return B.squeeze(B.matmul(B.unsqueeze(g, -2), _h(B, other)), -2)
+        return B.squeeze(B.matmul(B.unsqueeze(g, -2), B.adjoint(other)), -2)
     if other.ndim == 1:
         return B.mul(B.unsqueeze(g, -1), B.conj(other))
-    return B.matmul(g, _h(B, other))
+    return B.matmul(g, B.adjoint(other))
 
 
 def _matmul_other(B, g, input, other):
@@ -29,11 +23,11 @@ def _matmul_other(B, g, input, other):
     if input.ndim == 1:
         return B.mul(B.unsqueeze(B.conj(input), -1), B.unsqueeze(g, -2))
     if other.ndim == 1:
-        return B.squeeze(B.matmul(_h(B, input), B.unsqueeze(g, -1)), -1)
+        return B.squeeze(B.matmul(B.adjoint(input), B.unsqueeze(g, -1)), -1)
     if other.ndim == 2 and input.ndim > 2:       # one product instead of a sum over the batch
         rows = math.prod(input.shape[:-1])
-        return B.matmul(_h(B, B.reshape(input, (rows, input.shape[-1]))), B.reshape(g, (rows, g.shape[-1])))
-    return B.matmul(_h(B, input), g)
+        return B.matmul(B.adjoint(B.reshape(input, (rows, input.shape[-1]))), B.reshape(g, (rows, g.shape[-1])))
+    return B.matmul(B.adjoint(input), g)
 
 
 def _shapes(input, other):
@@ -209,25 +203,6 @@ def tensordot(B, a: T, b: T, dims=2):
 
 # --- several products ---------------------------------------------------------------------------------------------
 @op()
-def matrix_power(B, input: T, n):
-    """The n-th power of square matrices, by squaring; n isn't negative."""
-    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but got shape {list(input.shape)}")
-    if n < 0:
-        raise NotImplementedError(f"matrix_power: negative powers need an inverse, which isn't available; got n={n}")
-    if n == 0:
-        return B.clone(B.expand(B.eye(input.shape[-1], dtype=input.dtype, device=input.device), tuple(input.shape)))
-    result = None
-    while n:
-        if n & 1:
-            result = input if result is None else B.matmul(result, input)
-        n >>= 1
-        if n:
-            input = B.matmul(input, input)
-    return B.clone(result) if result is input else result
-
-
-@op()
 def kron(B, input: T, other: T):
     """The Kronecker product: each element of `input` times all of `other`, in its place."""
     ndim = max(input.ndim, other.ndim)
@@ -280,8 +255,3 @@ def chain_matmul(*matrices, out=None):
     matrices = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     result = matrices[0] if len(matrices) == 1 else namespace.multi_dot(matrices)
     return result if out is None else out.copy_(result)
-
-
-@primitive(promote="float_only", nograd=True, hidden=True, entry="qr", returns=("Q", "R"))
-def linalg_qr(B, input: T, mode="reduced"):
-    """Q with orthonormal columns and the upper triangular R whose product is the matrix; min(n, m) columns and rows."""

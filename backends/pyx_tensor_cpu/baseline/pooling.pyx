@@ -1,0 +1,2 @@
+"""Pooling, compiled for this CPU level."""
+include "../kernels/pooling.pxi"

@@ -1,0 +1,138 @@
+/* Included by tile.h once for float and once for double. */
+#define LANES ((ptrdiff_t)(TILE_BYTES / sizeof(TILE_REAL)))
+
+#if defined(__GNUC__)
+TILE_INLINE void TILE_NAME(fixed)(const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+                                  ptrdiff_t b_row, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+    typedef TILE_NAME(vector) vector;
+    vector c[TILE_ROWS][TILE_VECTORS];
+    TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++)
+        TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] = (vector){0} + (bias ? bias[i] : (TILE_REAL)0);
+    for (ptrdiff_t p = 0; p < depth; p++) {
+        vector row[TILE_VECTORS];
+        TILE_UNROLL for (int j = 0; j < vectors; j++) row[j] = *(const vector *)(b + p * b_row + j * LANES);
+        TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++) {
+            const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
+            TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] += factor * row[j];
+        }
+    }
+    TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++)
+        TILE_UNROLL for (int j = 0; j < vectors; j++) {
+            vector *place = (vector *)(out + i * out_row + j * LANES);
+            if (accumulate) *place = *place + c[i][j];
+            else *place = c[i][j];
+        }
+}
+#else
+TILE_INLINE void TILE_NAME(fixed)(const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+                                  ptrdiff_t b_row, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+    const ptrdiff_t width = vectors * LANES;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        TILE_REAL c[TILE_VECTORS * TILE_BYTES / sizeof(TILE_REAL)];
+        for (ptrdiff_t j = 0; j < width; j++) c[j] = bias ? bias[i] : (TILE_REAL)0;
+        for (ptrdiff_t p = 0; p < depth; p++) {
+            const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
+            for (ptrdiff_t j = 0; j < width; j++) c[j] += factor * b[p * b_row + j];
+        }
+        for (ptrdiff_t j = 0; j < width; j++) out[i * out_row + j] = accumulate ? out[i * out_row + j] + c[j] : c[j];
+    }
+}
+#endif
+
+static void TILE_NAME(product)(int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
+                               TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+#define TILE_CASE(v)                                                                              \
+    if (vectors == v) {                                                                           \
+        if (a_row) TILE_NAME(fixed)(v, 0, depth, a, a_row, b, b_row, out, out_row, bias, accumulate);    \
+        else TILE_NAME(fixed)(v, 1, depth, a, 0, b, b_row, out, out_row, bias, accumulate);              \
+        return;                                                                                   \
+    }
+    TILE_CASE(3)
+    TILE_CASE(2)
+    TILE_CASE(1)
+#undef TILE_CASE
+}
+
+/* y[j] = start + sum over taps of w[t] line[places[t] + j], for up to `vectors` vectors of j; reads all of them, writes `count`. */
+#if defined(__GNUC__)
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
+                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
+    typedef TILE_NAME(vector) vector;
+    TILE_REAL sums[4 * TILE_BYTES / sizeof(TILE_REAL)];
+    vector c[4];
+    TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] = (vector){0} + start;
+    for (ptrdiff_t t = 0; t < taps; t++) {
+        const TILE_REAL *source = line + places[t], factor = w[t];
+        TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] += factor * *(const vector *)(source + j * LANES);
+    }
+    if (count == vectors * LANES) {
+        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(y + j * LANES) = c[j];
+    } else {
+        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(sums + j * LANES) = c[j];
+        memcpy(y, sums, count * sizeof(TILE_REAL));
+    }
+}
+#else
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
+                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
+    for (ptrdiff_t j = 0; j < count; j++) y[j] = start;
+    for (ptrdiff_t t = 0; t < taps; t++)
+        for (ptrdiff_t j = 0; j < count; j++) y[j] += w[t] * line[places[t] + j];
+}
+#endif
+
+/* The same for a whole row; reads less than a vector beyond the last j. */
+static void TILE_NAME(row_sums)(ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line, TILE_REAL start, TILE_REAL *y,
+                                ptrdiff_t count) {
+    for (; count >= 4 * LANES; count -= 4 * LANES, line += 4 * LANES, y += 4 * LANES)
+        TILE_NAME(some_sums)(4, taps, places, w, line, start, y, 4 * LANES);
+    if (count > 3 * LANES) TILE_NAME(some_sums)(4, taps, places, w, line, start, y, count);
+    else if (count > 2 * LANES) TILE_NAME(some_sums)(3, taps, places, w, line, start, y, count);
+    else if (count > LANES) TILE_NAME(some_sums)(2, taps, places, w, line, start, y, count);
+    else if (count > 0) TILE_NAME(some_sums)(1, taps, places, w, line, start, y, count);
+}
+
+/* The sum of products of two arrays of rows; `count` elements of a row, a whole number of vectors. */
+static TILE_REAL TILE_NAME(rows_product)(ptrdiff_t rows, ptrdiff_t count, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row) {
+    TILE_REAL total = 0;
+#if defined(__GNUC__)
+    typedef TILE_NAME(vector) vector;
+    vector even = {0}, odd = {0};
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        ptrdiff_t j = 0;
+        for (; j + 2 * LANES <= count; j += 2 * LANES) {
+            even += *(const vector *)(a + i * a_row + j) * *(const vector *)(b + i * b_row + j);
+            odd += *(const vector *)(a + i * a_row + j + LANES) * *(const vector *)(b + i * b_row + j + LANES);
+        }
+        if (j < count) even += *(const vector *)(a + i * a_row + j) * *(const vector *)(b + i * b_row + j);
+    }
+    even += odd;
+    for (ptrdiff_t j = 0; j < LANES; j++) total += even[j];
+#else
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < count; j++) total += a[i * a_row + j] * b[i * b_row + j];
+#endif
+    return total;
+}
+
+/* Copies of short rows: a call of memcpy takes longer than they do. */
+TILE_INLINE void TILE_NAME(copy)(const TILE_REAL *from, TILE_REAL *to, ptrdiff_t count) {
+#if defined(__GNUC__)
+    typedef TILE_NAME(vector) vector;
+    if (count >= LANES) {
+        ptrdiff_t j = 0;
+        for (; j + LANES <= count; j += LANES) *(vector *)(to + j) = *(const vector *)(from + j);
+        if (j < count) *(vector *)(to + count - LANES) = *(const vector *)(from + count - LANES);
+        return;
+    }
+    if (sizeof(TILE_REAL) == 4 && count >= 4) {
+        typedef TILE_REAL quad __attribute__((vector_size(4 * sizeof(TILE_REAL)), aligned(sizeof(TILE_REAL)), may_alias));
+        ptrdiff_t j = 0;
+        for (; j + 4 <= count; j += 4) *(quad *)(to + j) = *(const quad *)(from + j);
+        *(quad *)(to + count - 4) = *(const quad *)(from + count - 4);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < count; j++) to[j] = from[j];
+}
+#undef LANES

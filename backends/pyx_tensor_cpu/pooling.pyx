@@ -1,0 +1,246 @@
+"""Pooling of the last one to three dims; threads share the planes."""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cython.parallel cimport prange, threadid
+from libc.string cimport memset
+
+import numpy as np
+
+from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.parallel cimport threads_for
+from pyx_tensor_cpu.pooling_table cimport Pool, PoolingKernels, PoolingTable
+
+from pyx_tensor_cpu.level import use_kernels
+
+cnp.import_array()
+
+cdef enum:
+    MAX_DIMS = 64
+    COST = 2                    # of an element of a window, in additions, divided by 4
+    MAX, INDICES, MAX_BACKWARD, AVG, AVG_BACKWARD
+
+cdef PoolingTable* table = NULL
+
+
+def bind(module):
+    global table
+    table = <PoolingTable*>PyCapsule_GetPointer(module.table, NULL)
+
+
+use_kernels("pooling", bind)
+
+
+cdef struct Task:
+    PoolingKernels* k
+    Pool pool
+    int what
+    Py_ssize_t planes
+    const char* a               # what comes in: the input, or a gradient
+    const char* x               # the input beside a gradient, or counts
+    char* out
+    Py_ssize_t a_size           # bytes of a plane of each
+    Py_ssize_t x_size
+    Py_ssize_t out_size
+    char* scratch
+    Py_ssize_t scratch_size
+
+
+cdef inline void one_plane(const Task* t, Py_ssize_t plane, int thread) noexcept nogil:
+    cdef const char* a = t.a + plane * t.a_size
+    cdef const char* x = t.x + plane * t.x_size
+    cdef char* out = t.out + plane * t.out_size
+    cdef char* scratch = t.scratch + thread * t.scratch_size
+    if t.what == MAX:
+        t.k.max_pool(&t.pool, a, out, scratch)
+    elif t.what == INDICES:
+        t.k.max_indices(&t.pool, a, out, scratch)
+    elif t.what == AVG:
+        t.k.avg_pool(&t.pool, a, x, out, scratch)
+    else:
+        memset(out, 0, t.out_size)
+        if t.what == MAX_BACKWARD:
+            t.k.max_backward(&t.pool, a, x, out, scratch)
+        else:
+            t.k.avg_backward(&t.pool, a, x, out, scratch)
+
+
+cdef int run(Task* t, cnp.ndarray like) except -1:
+    cdef Py_ssize_t windows = t.pool.grid[0] * t.pool.grid[1] * t.pool.grid[2], elements = t.pool.kernel[0] * t.pool.kernel[1] * t.pool.kernel[2]
+    cdef Py_ssize_t plane, bytes_, jobs, job, size
+    cdef int threads = threads_for(t.planes * windows * elements * COST // 4 + t.planes * windows)
+    t.scratch_size = (t.pool.size[2] + 2 * t.pool.grid[2] + 32) * 8
+    bytes_ = threads * t.scratch_size
+    scratch = new_array(1, &bytes_, np.dtype(np.uint8))
+    t.scratch = cnp.PyArray_BYTES(scratch)
+    if threads == 1:
+        with nogil:
+            for plane in range(t.planes):
+                one_plane(t, plane, 0)
+        return 0
+    size = max(t.planes // (threads * 8), 1)
+    jobs = (t.planes + size - 1) // size
+    for job in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
+        some_planes(t, job * size, min(size, t.planes - job * size), threadid())
+    return 0
+
+
+cdef void some_planes(const Task* t, Py_ssize_t first, Py_ssize_t count, int thread) noexcept nogil:
+    cdef Py_ssize_t plane
+    for plane in range(first, first + count):
+        one_plane(t, plane, thread)
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------
+
+cdef int spread(object numbers, Py_ssize_t* to, Py_ssize_t missing) except -1:
+    """Numbers for the last dims, `missing` for those ahead."""
+    cdef int i, n = len(numbers)
+    if n > 3:
+        raise TypeError(f"pooling of {n} dims is not supported")
+    for i in range(3):
+        to[i] = missing if i < 3 - n else <Py_ssize_t>numbers[i - 3 + n]
+    return 0
+
+
+cdef int read_pool(str name, Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
+    cdef int i
+    spread(size, s.size, 1)
+    spread(kernel, s.kernel, 1)
+    spread(grid, s.grid, 1)
+    spread(stride, s.stride, 1)
+    spread(padding, s.padding, 0)
+    spread(dilation, s.dilation, 1)
+    for i in range(3):
+        if (s.kernel[i] < 1 or s.stride[i] < 1 or s.dilation[i] < 1 or s.padding[i] < 0 or s.grid[i] < 0
+                or not windows_meet(s.size[i], s.kernel[i], s.grid[i], s.stride[i], s.padding[i], s.dilation[i])):
+            raise ValueError(f"{name}(): windows of size {kernel}, stride {stride}, padding {padding} and dilation {dilation} do not fit {grid} times in {size}")
+    if s.size[0] * s.size[1] * s.size[2] >= 1 << 31:
+        raise TypeError(f"{name}(): planes of {s.size[0] * s.size[1] * s.size[2]} elements are not supported")
+    return 0
+
+
+cdef bint windows_meet(Py_ssize_t size, Py_ssize_t kernel, Py_ssize_t grid, Py_ssize_t stride, Py_ssize_t padding, Py_ssize_t dilation) noexcept:
+    """Whether every window has an element."""
+    cdef Py_ssize_t o, start, skipped
+    for o in range(grid):
+        start = o * stride - padding
+        skipped = (-start + dilation - 1) // dilation if start < 0 else 0
+        if skipped >= kernel or start + skipped * dilation >= size:
+            return False
+    return True
+
+
+cdef PoolingKernels* kernels_of(str name, cnp.ndarray a) except NULL:
+    cdef int code = code_of(a)
+    if code == F32:
+        return &table.single
+    if code == F64:
+        return &table.double_
+    raise TypeError(f"{name}(): no kernel for dtype {a.dtype}")
+
+
+cdef bint is_half(cnp.ndarray a) except -1:
+    cdef int code = code_of(a)
+    return code == F16 or code == BF16
+
+
+cdef cnp.ndarray result(cnp.ndarray like, sizes, dtype):
+    """Room for planes of other sizes."""
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef int i, n = len(sizes), lead = cnp.PyArray_NDIM(like) - n
+    for i in range(lead + n):
+        shape[i] = cnp.PyArray_DIM(like, i) if i < lead else <Py_ssize_t>sizes[i - lead]
+    return new_array(lead + n, shape, dtype)
+
+
+cdef cnp.ndarray pooled(str name, int what, cnp.ndarray a, cnp.ndarray x, out_sizes, dtype, Pool* pool):
+    """Run over all planes of a; x is a second input with planes too, or counts for all."""
+    cdef Task t
+    cdef cnp.ndarray out = result(a, out_sizes, dtype)
+    cdef int i
+    t.k, t.pool, t.what, t.planes = kernels_of(name, a), pool[0], what, 1
+    for i in range(cnp.PyArray_NDIM(a) - len(out_sizes)):
+        t.planes *= cnp.PyArray_DIM(a, i)
+    if cnp.PyArray_SIZE(out) == 0 or cnp.PyArray_SIZE(a) == 0:
+        out.fill(0)
+        return out
+    t.a, t.out = cnp.PyArray_BYTES(a), cnp.PyArray_BYTES(out)
+    t.a_size, t.out_size = cnp.PyArray_NBYTES(a) // t.planes, cnp.PyArray_NBYTES(out) // t.planes
+    t.x = NULL if x is None else cnp.PyArray_BYTES(x)
+    t.x_size = cnp.PyArray_NBYTES(x) // t.planes if what == MAX_BACKWARD else 0
+    run(&t, a)
+    return out
+
+
+cdef tuple last_sizes(cnp.ndarray a, n):
+    return np.shape(a)[cnp.PyArray_NDIM(a) - n:]
+
+
+# ---- the entries ----------------------------------------------------------------------------------------------------
+
+def max_pool(cnp.ndarray a, kernel, grid, stride, padding, dilation):
+    """The greatest element of each window; NaN where there is one."""
+    cdef Pool pool
+    if is_half(a):
+        return max_pool(a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
+    read_pool("max_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
+    return pooled("max_pool", MAX, np.ascontiguousarray(a), None, grid, a.dtype, &pool)
+
+
+def max_pool_indices(cnp.ndarray a, kernel, grid, stride, padding, dilation):
+    """Where in its plane each window has its greatest element."""
+    cdef Pool pool
+    a = np.ascontiguousarray(a, np.float32 if is_half(a) else None)
+    read_pool("max_pool_indices", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
+    return pooled("max_pool_indices", INDICES, a, None, grid, np.dtype(np.int64), &pool)
+
+
+def max_pool_backward(cnp.ndarray g, cnp.ndarray a, kernel, grid, stride, padding, dilation):
+    """The gradient for max_pool's input."""
+    cdef Pool pool
+    if is_half(a):
+        return max_pool_backward(g.astype(np.float32), a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
+    sizes = last_sizes(a, len(kernel))
+    if np.shape(g) != (*np.shape(a)[:a.ndim - len(kernel)], *grid) or g.dtype != a.dtype:
+        raise ValueError(f"max_pool_backward(): the gradient has shape {np.shape(g)}, the input {np.shape(a)}, for {tuple(grid)} windows")
+    read_pool("max_pool_backward", &pool, sizes, kernel, grid, stride, padding, dilation)
+    return pooled("max_pool_backward", MAX_BACKWARD, np.ascontiguousarray(g), np.ascontiguousarray(a), sizes, a.dtype, &pool)
+
+
+cdef cnp.ndarray counts_of(Pool* s, dtype, bint include_pad, divisor):
+    """How many elements each window counts, dim after dim."""
+    cdef list counts = []
+    cdef Py_ssize_t o, start, end
+    cdef int i
+    for i in range(3):
+        for o in range(s.grid[i]):
+            start = o * s.stride[i] - s.padding[i]
+            end = start + s.kernel[i]
+            counts.append(min(end, s.size[i] + s.padding[i]) - start if include_pad else max(min(end, s.size[i]) - max(start, 0), 1))
+    if divisor:
+        counts = [1] * len(counts)
+        counts[:s.grid[0]] = [divisor] * s.grid[0]
+    return np.array(counts, dtype)
+
+
+def avg_pool(cnp.ndarray a, kernel, grid, stride, padding, bint include_pad, divisor):
+    """The mean of each window."""
+    cdef Pool pool
+    if is_half(a):
+        return avg_pool(a.astype(np.float32), kernel, grid, stride, padding, include_pad, divisor).astype(a.dtype)
+    kernels_of("avg_pool", a)
+    read_pool("avg_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, (1,) * len(kernel))
+    return pooled("avg_pool", AVG, np.ascontiguousarray(a), counts_of(&pool, a.dtype, include_pad, divisor), grid, a.dtype, &pool)
+
+
+def avg_pool_backward(cnp.ndarray g, size, kernel, grid, stride, padding, bint include_pad, divisor):
+    """The gradient for avg_pool's input of spatial sizes `size`."""
+    cdef Pool pool
+    if is_half(g):
+        return avg_pool_backward(g.astype(np.float32), size, kernel, grid, stride, padding, include_pad, divisor).astype(g.dtype)
+    kernels_of("avg_pool_backward", g)
+    if last_sizes(g, len(kernel)) != tuple(grid):
+        raise ValueError(f"avg_pool_backward(): the gradient has shape {np.shape(g)}, for {tuple(grid)} windows")
+    read_pool("avg_pool_backward", &pool, size, kernel, grid, stride, padding, (1,) * len(kernel))
+    return pooled("avg_pool_backward", AVG_BACKWARD, np.ascontiguousarray(g), counts_of(&pool, g.dtype, include_pad, divisor), size, g.dtype, &pool)

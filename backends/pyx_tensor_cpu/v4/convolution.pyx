@@ -1,0 +1,2 @@
+"""Convolution, compiled for this CPU level."""
+include "../kernels/convolution.pxi"

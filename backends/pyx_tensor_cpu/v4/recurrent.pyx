@@ -1,0 +1,2 @@
+"""Recurrent cells, compiled for this CPU level."""
+include "../kernels/recurrent.pxi"

@@ -1,0 +1,86 @@
+"""`torch.compile` and what belongs to it, as pass-throughs: there is no compiler, everything runs eagerly, as it was written.
+
+A program that compiles its model gives the same results here without it.
+"""
+from .core.passing import passed_through
+
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling",
+           "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph"]
+
+_BACKENDS = ("eager", "aot_eager", "cudagraphs", "inductor")
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
+    """The model or function itself; as a decorator with options, too.
+
+    Raises ValueError for a mode that PyTorch doesn't have, RuntimeError for both a mode and options, as PyTorch does.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite"):
+        raise ValueError(f"compile: unrecognized mode={mode}, should be one of: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs")
+    return passed_through(model)
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """The function itself: it is never compiled."""
+    return passed_through(fn)
+
+
+def allow_in_graph(fn):
+    """The function itself (or list of them)."""
+    return fn
+
+
+def assume_constant_result(fn):
+    """The function itself."""
+    return fn
+
+
+def substitute_in_graph(original_fn, **options):
+    """A decorator that leaves its function as it is."""
+    return passed_through(None)
+
+
+def is_compiling():
+    """False."""
+    return False
+
+
+def is_dynamo_compiling():
+    """False."""
+    return False
+
+
+def is_exporting():
+    """False."""
+    return False
+
+
+def reset():
+    """Nothing to forget."""
+
+
+def cudagraph_mark_step_begin():
+    """Nothing to mark."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names that `compile` takes as backends; all run eagerly."""
+    return [name for name in _BACKENDS if not exclude_tags or name not in ("eager", "aot_eager")]
+
+
+class set_stance:
+    """Nothing to set; as a function, a context manager or a decorator."""
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        self.stance = stance
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
+    def __call__(self, fn):
+        return fn

@@ -1,0 +1,128 @@
+"""How tensors and storages are pickled for another process: as handles to shared memory."""
+import math
+import threading
+from contextlib import contextmanager
+from multiprocessing import reduction
+from multiprocessing.context import get_spawning_popen
+from multiprocessing.reduction import ForkingPickler
+
+import numpy as np
+
+from ..core import sharing
+from ..core.copying import on_storage
+from ..core.device import make_device
+from ..core.frontend import Parameter, Tensor
+from ..core.tensor import wrap
+from ..ops.storage import TypedStorage, UntypedStorage
+
+
+def init_reductions():
+    """Let the pickler of queues, pipes and process arguments send tensors by handle."""
+    for kind in (Tensor, Parameter):
+        ForkingPickler.register(kind, reduce_tensor)
+    for kind in (TypedStorage, UntypedStorage):
+        ForkingPickler.register(kind, reduce_storage)
+
+
+_received = threading.local()
+
+
+@contextmanager
+def received(descriptors):
+    """Within it, this thread unpickles tensors whose descriptors came beside the pickle."""
+    _received.descriptors = descriptors
+    try:
+        yield
+    finally:
+        _received.descriptors = None
+
+
+def reduce_tensor(tensor, descriptors=None):
+    """What a tensor is pickled as for another process: its storage's handle and its place there, and its gradient.
+
+    The descriptor is appended to `descriptors`, if given, and the handle holds its place there; else the handle is good for
+    whoever unpickles it. Raises RuntimeError for a tensor in the graph, which can't cross to another process.
+    """
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError("can't send a tensor that requires grad and isn't a leaf to another process, which can't continue its graph: "
+                           "send tensor.detach()")
+    if not isinstance(tensor.array, np.ndarray):        # on a device with memory of its own
+        return tensor.__reduce_ex__(2)
+    tensor.share_memory_()
+    state = dict(tensor.__dict__)
+    return rebuild_tensor, (type(tensor), _handle(tensor._storage, descriptors), str(tensor.device), tensor.dtype, tensor.storage_offset(),
+                            tuple(tensor.shape), tensor.stride(), tensor.requires_grad, tensor.grad, state)
+
+
+def rebuild_tensor(cls, handle, device, dtype, offset, shape, strides, requires_grad, grad, state):
+    """The tensor that `reduce_tensor` wrote down, on the same memory."""
+    found = on_storage(_open(handle, make_device(device)), dtype, shape, strides, offset)
+    result = found
+    if cls is not Tensor:
+        result = cls.__new__(cls)
+        result._adopt(found)
+    if requires_grad:
+        result.requires_grad = True
+    if grad is not None:
+        result.grad = grad
+    if state:
+        result.__dict__.update(state)
+    return result
+
+
+def reduce_storage(storage):
+    """What a storage is pickled as: the tensor over all of it."""
+    return rebuild_storage, (type(storage), storage._flat)
+
+
+def rebuild_storage(cls, flat):
+    return cls(flat)
+
+
+def _handle(storage, descriptors):
+    """(how to open the segment, its size, offset, bytes and dtype of the storage), for the other process."""
+    segment = sharing.segment_of(storage)
+    if segment.name is not None:
+        segment.count(1)                      # for the receiver
+        opener = segment.name
+    elif segment.fd >= 0 and descriptors is not None:
+        opener = len(descriptors)
+        descriptors.append(segment.fd)
+    elif segment.fd >= 0:
+        opener = _duplicated(segment.fd)
+    else:
+        raise RuntimeError("this tensor came from another process when half of the descriptors that the system allows this one were in "
+                           "use, so its own wasn't kept and it can't be sent on: send a clone, raise the limit (ulimit -n), or "
+                           "choose set_sharing_strategy('file_system')")
+    return opener, segment.size, sharing.offset_in(segment, storage), storage.nbytes, storage.dtype
+
+
+def _duplicated(fd):
+    """What stands for a descriptor in a pickle, and opens it with `detach`."""
+    popen = get_spawning_popen()
+    if popen is not None and popen.method == "spawn" and fd in popen._fds:       # inherited under its number, once
+        return popen.DupFd(fd)
+    return reduction.DupFd(fd)
+
+
+def _open(handle, device):
+    """The storage of a handle; the one that this process knows already, if it does."""
+    opener, size, offset, nbytes, dtype = handle
+    if isinstance(opener, str):
+        segment, key = sharing.open_name(opener, size)
+    else:
+        fd = _received.descriptors[opener] if isinstance(opener, int) else opener.detach()
+        segment, key = sharing.open_descriptor(fd, size)
+    storage = sharing.known_storage(key, offset)
+    if storage is None:
+        storage = wrap(segment.array(dtype, offset, nbytes), device)._storage
+        sharing.add_storage(key, offset, storage)
+    return storage
+
+
+def new_shared(shape, dtype):
+    """An uninitialised tensor of the host in shared memory."""
+    count = math.prod(shape)
+    row = wrap(sharing.allocate(count * dtype.itemsize, dtype), make_device("cpu"))
+    sharing.remember(row._storage)
+    return row.view(tuple(shape))

@@ -1,0 +1,73 @@
+"""Padding."""
+from ...core.dtype import by_name
+from ...ops import namespace as ops
+
+
+def _reflected(before, size, after):
+    return [2 * (size - 1) - abs(i) if abs(i) >= size else abs(i) for i in range(-before, size + after)]
+
+
+def _replicated(before, size, after):
+    return [min(max(i, 0), size - 1) for i in range(-before, size + after)]
+
+
+def _wrapped(before, size, after):
+    kept = range(max(-before, 0), size + min(after, 0))       # what is taken away doesn't come back at the other end
+    return [kept[i % len(kept)] for i in range(-max(before, 0), len(kept) + max(after, 0))]
+
+
+_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+
+
+def pad(input, pad, mode="constant", value=None):
+    """The input with elements put around it, or taken away where a number is negative.
+
+    Args:
+        pad: how many before and after along the last dim, then along the one before it, and so on.
+        mode: ``'constant'``: new elements are ``value``, 0 by default. The others take them from the input, over the last one to three of
+            (N, C, *) or (C, *): ``'reflect'`` mirrors at the border elements, ``'replicate'`` repeats those, ``'circular'`` goes on at the other end.
+
+    Raises:
+        NotImplementedError: an unknown mode, or a number of dims that the mode doesn't have.
+        RuntimeError: pad has an odd length, or is greater than the mode allows.
+
+    >>> nn.functional.pad(torch.tensor([[1., 2., 3.]]), (2, 1), mode='reflect')
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    pad = tuple(pad)
+    if mode == "constant":
+        return ops.constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in _PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    _check(input, pad, mode)
+    result, last = input, input.dim() - 1
+    for at in range(len(pad) // 2):
+        before, after = pad[2 * at:2 * at + 2]
+        if before or after:
+            places = _PLACES[mode](before, input.size(last - at), after)
+            result = ops.index_select(result, last - at, ops.tensor(places, dtype=by_name["int64"], device=input.device))
+    return ops.clone(input) if result is input else result
+
+
+def _check(input, pad, mode):
+    dims, shape = len(pad) // 2, list(input.shape)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if not 1 <= dims <= 3 or input.dim() not in (dims + 1, dims + 2):
+        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.")
+    if 0 in shape[input.dim() - dims - 1:]:
+        raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+                           f"input, but got: {shape}")
+    for at in range(dims):
+        before, after = pad[2 * at:2 * at + 2]
+        dim = input.dim() - 1 - at
+        if mode == "reflect" and max(before, after) >= shape[dim]:
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                               f"({before}, {after}) at dimension {dim} of input {shape}")
+        if mode == "circular" and max(before, after) > shape[dim]:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if shape[dim] + before + after <= 0 or (mode == "circular" and shape[dim] + min(before, 0) + min(after, 0) <= 0):
+            raise RuntimeError(f"The input size {shape[dim]} at dimension {dim}, plus padding {before} and {after}, resulted in an invalid "
+                               f"output size of {shape[dim] + before + after}, or nothing is left to go on with")

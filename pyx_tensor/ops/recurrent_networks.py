@@ -1,0 +1,132 @@
+"""Recurrent networks of several layers and directions, under PyTorch's functional names, made of `recurrent_layer`."""
+from itertools import islice
+
+from ..core.definitions import op, publish_function
+from ..core.frontend import Tensor
+from ..core.record import namespace as B
+from ..core.signature import T
+
+
+# --- one step -----------------------------------------------------------------------------------------------------------
+@op(promote="same", method=False)
+def rnn_tanh_cell(B, input: T, hx: T, w_ih: T, w_hh: T, b_ih: T = None, b_hh: T = None):
+    """A step of an Elman network: the hyperbolic tangent of linear maps of input (N, I) and state (N, H), added."""
+    return B.tanh(_sum_of_products(B, input, hx, w_ih, w_hh, b_ih, b_hh))
+
+
+@op(promote="same", method=False)
+def rnn_relu_cell(B, input: T, hx: T, w_ih: T, w_hh: T, b_ih: T = None, b_hh: T = None):
+    """`rnn_tanh_cell` with ReLU."""
+    return B.relu(_sum_of_products(B, input, hx, w_ih, w_hh, b_ih, b_hh))
+
+
+@op(promote="same", method=False)
+def gru_cell(B, input: T, hx: T, w_ih: T, w_hh: T, b_ih: T = None, b_hh: T = None):
+    """A step of a gated recurrent unit (Cho et al., 2014): the state (N, H) after input (N, I).
+
+    Args:
+        w_ih, w_hh, b_ih, b_hh: weights (3H, I) and (3H, H) and biases (3H) of the reset, update and new gates.
+    """
+    _check_cell(input, hx, w_ih, w_hh, 3)
+    return B.gru_gates(B.linear(input, w_ih, b_ih), B.linear(hx, w_hh, b_hh), hx)
+
+
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """A step of a long short-term memory (Hochreiter and Schmidhuber, 1997): (h, c), both (N, H), after input (N, I).
+
+    Args:
+        hx: (h, c) before.
+        w_ih, w_hh, b_ih, b_hh: weights (4H, I) and (4H, H) and biases (4H) of the input, forget, cell and output gates.
+    """
+    h, c = hx
+    _check_cell(input, h, w_ih, w_hh, 4)
+    return tuple(B.lstm_gates(_sum_of_products(B, input, h, w_ih, w_hh, b_ih, b_hh), c))
+
+
+publish_function(lstm_cell)
+
+
+def _sum_of_products(B, input, h, w_ih, w_hh, b_ih, b_hh):
+    return B.add(B.linear(input, w_ih, b_ih), B.linear(h, w_hh, b_hh))
+
+
+def _check_cell(input, h, w_ih, w_hh, gates):
+    if h.ndim != 2 or w_hh.shape[0] != gates * h.shape[1] or w_ih.shape[0] != w_hh.shape[0] or input.shape[0] != h.shape[0]:
+        raise RuntimeError(f"recurrent cell: input {list(input.shape)}, state {list(h.shape)} and weights {list(w_ih.shape)} and {list(w_hh.shape)} do "
+                           f"not fit: expected (N, I), (N, H), ({gates}H, I) and ({gates}H, H)")
+
+
+# --- all layers -----------------------------------------------------------------------------------------------------------
+def _network(cell, data, batch_sizes, states, params, has_biases, num_layers, dropout, train, bidirectional):
+    """(output of the last layer, the final states stacked over layers and directions), all packed."""
+    directions = 2 if bidirectional else 1
+    given = iter(params)
+    per_layer = len(params) // (num_layers * directions)
+    if len(params) != per_layer * num_layers * directions:
+        raise RuntimeError(f"recurrent network: got {len(params)} parameters for {num_layers} layers of {directions} directions")
+    finals = []
+    for layer in range(num_layers):
+        outputs = []
+        for reverse in (False, True)[:directions]:
+            at = len(finals)
+            weights = _weights(tuple(islice(given, per_layer)), has_biases)
+            output, *final = B.recurrent_layer(data, states[0][at], states[1][at] if len(states) > 1 else None, *weights, cell, batch_sizes, reverse)
+            outputs.append(output)
+            finals.append(final)
+        data = outputs[0] if directions == 1 else B.cat(outputs, -1)
+        if dropout and train and layer < num_layers - 1:
+            data = B.dropout(data, dropout, True)
+    return data, tuple(B.stack(list(parts)) for parts in zip(*finals))
+
+
+def _weights(given, has_biases):
+    """(w_ih, w_hh, b_ih, b_hh, w_hr) with None for what there isn't."""
+    w_ih, w_hh, *rest = given
+    b_ih, b_hh, *rest = rest if has_biases else (None, None, *rest)
+    return w_ih, w_hh, b_ih, b_hh, rest[0] if rest else None
+
+
+def _run(cell, input, batch_sizes, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """`_network` on packed data, or on sequences (steps, batch, features) or (batch, steps, features)."""
+    settings = (params, has_biases, num_layers, dropout, train, bidirectional)
+    if batch_sizes is not None:
+        return _network(cell, input, tuple(batch_sizes), states, *settings)
+    if batch_first:
+        input = input.transpose(0, 1)
+    steps, batch = input.shape[:2]
+    if steps == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    output, finals = _network(cell, input.reshape(steps * batch, input.shape[2]), (batch,) * steps, states, *settings)
+    output = output.reshape(steps, batch, output.shape[1])
+    return output.transpose(0, 1) if batch_first else output, finals
+
+
+def lstm(input, *args):
+    """A long short-term memory of several layers: (output, h, c).
+
+    Call as `lstm(input, (h, c), params, has_biases, num_layers, dropout, train, bidirectional, batch_first)` for input (steps, batch, features),
+    or `lstm(data, batch_sizes, (h, c), params, has_biases, num_layers, dropout, train, bidirectional)` for packed sequences. h and c are (layers *
+    directions, batch, features); params the weights and biases as `nn.LSTM` lists them.
+    """
+    packed = isinstance(args[0], Tensor)
+    batch_sizes, (hx, *rest) = (args[0].tolist(), args[1:]) if packed else (None, args)
+    output, (h, c) = _run("lstm", input, batch_sizes, tuple(hx), *rest, *((False,) if packed else ()))
+    return output, h, c
+
+
+def _with_one_state(name, cell, text):
+    def network(input, *args):
+        packed = len(args) > 1 and isinstance(args[1], Tensor)
+        batch_sizes, (hx, *rest) = (args[0].tolist(), args[1:]) if packed else (None, args)
+        output, (h,) = _run(cell, input, batch_sizes, (hx,), *rest, *((False,) if packed else ()))
+        return output, h
+
+    network.__name__ = network.__qualname__ = name
+    network.__doc__ = f"{text} of several layers: (output, h). Called as `lstm` is, with h in the place of (h, c)."
+    return publish_function(network)
+
+
+publish_function(lstm)
+gru = _with_one_state("gru", "gru", "A gated recurrent unit")
+rnn_tanh = _with_one_state("rnn_tanh", "tanh", "An Elman network with the hyperbolic tangent")
+rnn_relu = _with_one_state("rnn_relu", "relu", "An Elman network with ReLU")

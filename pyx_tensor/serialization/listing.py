@@ -1,0 +1,94 @@
+"""What is in a checkpoint, told without loading it: `python -m pyx_tensor inspect FILE`."""
+import itertools
+import os
+
+from . import _opened, outline
+from .reader import Outline, is_storage_id
+
+_MAX_TEXT = 60
+_MAX_PARTS, _MAX_DEPTH = 100_000, 100      # of what is walked: a hostile file may hold one list in itself in ever so many ways
+
+
+def listing(f):
+    """(rows, notes) of a file: rows are (key, shape, dtype, device, bytes) of tensors, or (key, value, "", "", 0) of what else there is.
+
+    Nothing of the file is run, and no storage is read.
+    """
+    with _opened(f) as file:
+        machine, obj, archive = outline(file, f)
+        size = file.seek(0, os.SEEK_END)
+    rows = list(_rows("", obj, (), itertools.count()))
+    memory = sum(dtype.itemsize * numel for dtype, numel, _ in machine.storages.values())
+    kind = "zip container" if archive is not None else "stream of PyTorch before 1.6"
+    notes = [f"{kind}, {size:,} bytes; {sum(1 for row in rows if row[2]):,} tensors in {len(machine.storages):,} storages of {memory:,} bytes"]
+    if machine.unknown:
+        notes.append("needs weights_only=False, or add_safe_globals, for: " + ", ".join(machine.unknown))
+    return rows, notes
+
+
+def _rows(key, obj, above, count):
+    if next(count) > _MAX_PARTS:
+        raise RuntimeError(f"inspect: the file has more than {_MAX_PARTS} values")
+    if isinstance(obj, Outline):
+        tensor = _tensor(obj)
+        if tensor is not None:
+            yield (key, *tensor)
+            return
+    if id(obj) in above or len(above) > _MAX_DEPTH:
+        yield key, "(itself)" if id(obj) in above else "...", "", "", 0
+        return
+    items = _items(obj)
+    if items is None:
+        text = repr(obj)
+        yield key, text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT - 3] + "...", "", "", 0
+        return
+    for name, value in items:
+        yield from _rows(f"{key}.{name}" if key else str(name), value, (*above, id(obj)), count)
+
+
+def _items(obj):
+    """(name, value) pairs of a container, None for anything else."""
+    if isinstance(obj, dict):
+        return obj.items()
+    if isinstance(obj, (list, tuple)):
+        return enumerate(obj)
+    if isinstance(obj, Outline) and (obj.items or obj.name == "collections.OrderedDict"):
+        return [item if isinstance(item, tuple) and len(item) == 2 else (i, item) for i, item in enumerate(obj.items)]
+    return None
+
+
+def _tensor(call):
+    """(shape, dtype, device, bytes) of a call that builds a tensor, or None."""
+    name, args = call.name.rpartition(".")[2], call.args
+    if name.startswith("_rebuild_parameter") and isinstance(args[0], Outline):
+        return _tensor(args[0])
+    if name == "_rebuild_from_type_v2" and isinstance(args[0], Outline):
+        return _tensor(Outline(args[0].name, args[2]))
+    if not name.startswith("_rebuild_tensor") or len(args) < 4 or not is_storage_id(args[0]):
+        return None
+    _, kind, _, location, _ = args[0][:5]
+    dtype, shape = kind.dtype, tuple(args[2])
+    if name.endswith("_v3"):
+        dtype = _dtype(args[6])
+    numel = 1
+    for n in shape:
+        numel *= n
+    return str(list(shape)), str(dtype).removeprefix("torch."), location, numel * getattr(dtype, "itemsize", 0)
+
+
+def _dtype(named):
+    from ..core.dtype import by_name
+    return by_name.get(named.name.removeprefix("torch."), named.name) if isinstance(named, Outline) else named
+
+
+def print_listing(path):
+    """Print what is in a file, one tensor a line."""
+    rows, notes = listing(path)
+    table = [("key", "shape", "dtype", "device", "bytes")]
+    table += [(key or "(the object)", shape, dtype, device, f"{nbytes:,}" if dtype else "") for key, shape, dtype, device, nbytes in rows]
+    widths = [max(len(row[i]) for row in table if i != 1 or row[2]) for i in range(5)]
+    for row in table:
+        cells = [*(cell.ljust(width) for cell, width in zip(row[:4], widths)), row[4].rjust(widths[4])]
+        print("  ".join(cells).rstrip())
+    for note in notes:
+        print(note)

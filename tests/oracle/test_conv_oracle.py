@@ -1,0 +1,118 @@
+"""Convolution, pooling, padding and resampling against PyTorch: values, gradients, random numbers, representations."""
+import numpy as np
+import pytest
+import torch as real
+
+import pyx_tensor as torch
+
+RANDOM = np.random.default_rng(0)
+
+
+def both(*shape, dtype="f4"):
+    array = RANDOM.standard_normal(shape).astype(dtype)
+    return [library.from_numpy(array.copy()).requires_grad_() for library in (torch, real)]
+
+
+def compare(function, *shapes, tolerance=1e-5, dtype="f4"):
+    """function(library, *tensors) and its gradients, here and there."""
+    pairs = [both(*shape, dtype=dtype) for shape in shapes]
+    results = []
+    for library, tensors in zip((torch, real), zip(*pairs)):
+        y = function(library, *tensors)
+        weights = library.from_numpy(np.cos(np.arange(y.numel())).reshape(tuple(y.shape)).astype(dtype))
+        results.append([y.detach().numpy(), *[g.numpy() for g in library.autograd.grad((y * weights).sum(), tensors)]])
+    for ours, theirs in zip(*results):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * max(1, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("shape, weight, arguments", [
+    ((2, 3, 30, 31), (8, 3, 7, 7), (2, 3)), ((2, 64, 20, 20), (64, 64, 3, 3), (1, 1)), ((1, 128, 17, 16), (160, 128, 3, 3), (1, 1)),
+    ((2, 64, 15, 15), (32, 64, 1, 1), ()), ((4, 1, 28, 28), (32, 1, 5, 5), (1, 2)), ((2, 32, 20, 21), (32, 1, 3, 3), (1, 1, 1, 32)),
+    ((2, 32, 20, 21), (64, 32, 3, 3), (2, 1)), ((1, 6, 12, 12), (8, 3, 3, 2), ((2, 1), (0, 2), 2, 2))], ids=str)
+def test_conv2d(shape, weight, arguments):
+    compare(lambda library, x, w, b: library.nn.functional.conv2d(x, w, b, *arguments), shape, weight, weight[:1], tolerance=5e-5)
+
+
+@pytest.mark.parametrize("arguments", [(2, 1), (1, 1, 0, 1, 2), (3, 2, 2), (1, 1)], ids=str)
+def test_conv_transpose2d(arguments):
+    compare(lambda library, x, w, b: library.nn.functional.conv_transpose2d(x, w, b, *arguments), (2, 24, 9, 10), (24, 17, 3, 3), (17,), tolerance=5e-5)
+
+
+@pytest.mark.parametrize("mode, names", [
+    ("nearest", dict(scale_factor=1.7)), ("nearest-exact", dict(size=(5, 9))), ("bilinear", dict(scale_factor=(0.6, 2.3))),
+    ("bilinear", dict(size=(3, 4), antialias=True)), ("bicubic", dict(scale_factor=1.5, recompute_scale_factor=True)),
+    ("bicubic", dict(size=(3, 4), antialias=True, align_corners=True)), ("area", dict(size=(3, 5)))], ids=str)
+def test_interpolate(mode, names):
+    compare(lambda library, x: library.nn.functional.interpolate(x, mode=mode, **names), (2, 3, 8, 7))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [True, False])
+def test_grid_sample(mode, padding, align):
+    compare(lambda library, x, grid: library.nn.functional.grid_sample(x, grid * 1.5, mode, padding, align), (2, 3, 6, 5), (2, 4, 7, 2), tolerance=1e-4)
+
+
+def test_fractional_pooling_draws_the_same_windows():
+    results = []
+    for library in (torch, real):
+        library.manual_seed(3)
+        x = (library.arange(600.) * 37 % 601).reshape(2, 3, 10, 10)
+        y, indices = library.nn.functional.fractional_max_pool2d(x, 2, output_size=(4, 5), return_indices=True)
+        results.append((y.numpy(), indices.numpy()))
+    for ours, theirs in zip(*results):
+        assert (ours == theirs).all()
+
+
+LAYERS = [
+    "Conv2d(4, 6, 3, 2, 1, groups=2)", "Conv1d(3, 4, 5, padding='same', padding_mode='circular', bias=False)", "Conv3d(2, 4, (1, 2, 3), dilation=2)",
+    "ConvTranspose2d(4, 6, 3, stride=2, output_padding=1)", "MaxPool2d(3, 2, 1)", "MaxUnpool2d(3, 2)", "AvgPool1d(3)", "AvgPool2d((3, 2), 2, 1, True, False, 5)",
+    "LPPool2d(2, 3)", "AdaptiveAvgPool2d((2, None))", "FractionalMaxPool2d(3, output_size=2)", "ConstantPad2d((1, 2, 3, 4), 3.5)", "ZeroPad3d(1)",
+    "ReflectionPad2d(1)", "Upsample(scale_factor=2, mode='bilinear', align_corners=True)", "UpsamplingNearest2d(size=4)", "PixelShuffle(2)",
+    "Fold((4, 4), 2)", "Unfold(2)", "ChannelShuffle(2)", "LazyConv2d(4, 3)", "LazyLinear(3)", "LazyBatchNorm1d()"]
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+@pytest.mark.parametrize("text", LAYERS)
+def test_layers(text):
+    layers = []
+    for library in (torch, real):
+        library.manual_seed(1)
+        layers.append(eval("nn." + text, {"nn": library.nn}))
+    ours, theirs = layers
+    assert repr(ours) == repr(theirs)
+    if not text.startswith("Lazy"):
+        assert list(ours.state_dict()) == list(theirs.state_dict())
+        for name, tensor in ours.state_dict().items():
+            assert (tensor.numpy() == theirs.state_dict()[name].numpy()).all()
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_lazy_layers_draw_the_same_numbers():
+    results = []
+    for library in (torch, real):
+        library.manual_seed(2)
+        model = library.nn.Sequential(library.nn.LazyConv2d(4, 3), library.nn.Flatten(), library.nn.LazyLinear(3))
+        results.append(model(library.ones(1, 2, 5, 5)).detach().numpy())
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+def test_a_small_network_learns_alike():
+    """The MNIST-style network with dropout: the losses of some steps."""
+    losses = []
+    for library in (torch, real):
+        nn = library.nn
+        library.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
+                              nn.Linear(16 * 144, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 10))
+        optimizer = library.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        images, classes = library.rand(32, 1, 28, 28), library.randint(0, 10, (32,))
+        losses.append([])
+        for _ in range(12):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(images), classes)
+            loss.backward()
+            optimizer.step()
+            losses[-1].append(float(loss.detach()))
+    np.testing.assert_allclose(*losses, rtol=1e-3)

@@ -1,0 +1,339 @@
+"""The loader with processes: order, seeds, errors, deaths, ends. Every test has a time limit."""
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from time_limit import limited_time  # noqa: F401
+
+import pyx_tensor as torch
+from pyx_tensor import multiprocessing as mp
+from pyx_tensor.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+
+
+def numbers(n=23):
+    return TensorDataset(torch.arange(n), torch.arange(float(n)).view(n, 1).expand(n, 3000))
+
+
+def firsts(loader):
+    return [batch[0].tolist() for batch in loader]
+
+
+class Ask(Dataset):
+    """What each process and its random streams say."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        info = get_worker_info()
+        return torch.tensor([info.id, info.num_workers, info.seed == torch.initial_seed(), len(info.dataset)]), \
+            random.random(), np.random.rand(), torch.rand(1).item()
+
+
+class Fail(Dataset):
+    def __init__(self, error):
+        self.error = error
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        if index == 3:
+            raise self.error
+        return index
+
+
+class Die(Dataset):
+    def __init__(self, how):
+        self.how = how
+
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, index):
+        if index == 5:
+            if self.how == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "exit":
+                os._exit(3)
+            time.sleep(60)
+        return index
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        time.sleep(60 if index else 0)
+        return index
+
+
+class Counted(IterableDataset):
+    """A stream of which each process gives its part."""
+
+    def __init__(self, n, parts=True):
+        self.n, self.parts = n, parts
+
+    def __iter__(self):
+        info = get_worker_info()
+        return iter(range(info.id, self.n, info.num_workers) if info and self.parts else range(self.n))
+
+
+class Texts(Dataset):
+    """Batches that don't fit a pipe at once."""
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        return str(index) * 200_000
+
+
+def processes_of(iterator):
+    return [process.pid for process in iterator._processes]
+
+
+@pytest.fixture
+def no_new_processes():
+    gc.collect()          # iterators that an earlier test's exception holds
+    before = set(mp.active_children())
+    yield
+    assert set(mp.active_children()) <= before
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# --- batches -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_the_same_batches_in_the_same_order(method):
+    expected = [[batch[0].tolist(), batch[1][:, 0].tolist()] for batch in DataLoader(numbers(), batch_size=4)]
+    loader = DataLoader(numbers(), batch_size=4, num_workers=2, multiprocessing_context=method)
+    got = list(loader)
+    assert [[a.tolist(), b[:, 0].tolist()] for a, b in got] == expected
+    assert all(a.is_shared() and b.is_shared() for a, b in got)
+
+
+@pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])
+def test_shuffled_and_persistent(strategy):
+    before = mp.get_sharing_strategy()
+    mp.set_sharing_strategy(strategy)
+    try:
+        loader = DataLoader(numbers(), batch_size=4, shuffle=True, num_workers=3, persistent_workers=True, prefetch_factor=3)
+        torch.manual_seed(0)
+        one, two = firsts(loader), firsts(loader)
+        iterator = iter(loader)
+        next(iterator)                                        # and a pass that is broken off
+        third = firsts(loader)
+        assert len({pid for pid in processes_of(iterator)}) == 3
+        del loader, iterator
+    finally:
+        mp.set_sharing_strategy(before)
+    torch.manual_seed(0)
+    plain = DataLoader(numbers(), batch_size=4, shuffle=True)
+    assert one == firsts(plain) and one != two
+    assert sorted(sum(third, [])) == list(range(23))
+
+
+def test_large_messages_in_both_directions():
+    assert [len(b[0]) for b in DataLoader(Texts(), num_workers=2, prefetch_factor=4)] == [200_000] * 10 + [400_000] * 2
+    many = [list(range(200_000))] * 6
+    got = [len(b) for b in DataLoader(range(200_000), batch_sampler=many, collate_fn=list, num_workers=2)]
+    assert got == [200_000] * 6
+
+
+def test_many_tensors_in_a_batch():
+    loader = DataLoader([[torch.full((5000,), float(i))] * 1 for i in range(600)], batch_size=300, collate_fn=list, num_workers=1)
+    assert [int(sample[0][0]) for batch in loader for sample in batch] == list(range(600))
+
+
+def test_out_of_order_gives_everything():
+    loader = DataLoader(numbers(), batch_size=2, num_workers=2, in_order=False)
+    assert sorted(sum(firsts(loader), [])) == list(range(23))
+
+
+def test_streams_in_parts_and_whole():
+    assert sorted(torch.cat(list(DataLoader(Counted(11), batch_size=2, num_workers=3))).tolist()) == list(range(11))
+    whole = DataLoader(Counted(3, parts=False), batch_size=2, num_workers=2, persistent_workers=True)
+    for _ in range(2):
+        assert [b.tolist() for b in whole] == [[0, 1], [0, 1], [2], [2]]
+    assert list(DataLoader(Counted(2, parts=False), batch_size=None, num_workers=1)) == [0, 1]
+
+
+def test_an_unshuffled_loader_draws_one_seed_only():
+    torch.manual_seed(0)
+    list(DataLoader(numbers(), num_workers=2, batch_size=8))
+    with_processes = torch.rand(1)
+    torch.manual_seed(0)
+    torch.empty((), dtype=torch.int64).random_()
+    assert torch.equal(with_processes, torch.rand(1))
+    state = torch.get_rng_state()
+    list(DataLoader(numbers(), generator=torch.Generator()))
+    assert torch.equal(state, torch.get_rng_state())
+
+
+# --- seeds and information ---------------------------------------------------------------------------------------------
+def test_processes_know_themselves_and_have_their_own_seeds():
+    torch.manual_seed(5)
+    loader = DataLoader(Ask(), batch_size=2, num_workers=2)
+    first, again = list(loader), list(loader)
+    assert [batch[0][0].tolist() for batch in first] == [[0, 2, 1, 8], [1, 2, 1, 8]] * 2
+    for stream in (1, 2, 3):
+        values = torch.cat([batch[stream] for batch in first + again])
+        assert len(set(values.tolist())) == 16
+    torch.manual_seed(5)
+    repeated = list(loader)
+    assert all(torch.equal(a, b) for one, two in zip(first, repeated) for a, b in zip(one, two))
+
+
+def record_start(worker_id):
+    get_worker_info().dataset.error = KeyError(f"from {worker_id}")
+
+
+def test_init_function():
+    with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0.\nOriginal Traceback") as caught:
+        list(DataLoader(Fail(ValueError("replaced")), batch_size=6, num_workers=1, worker_init_fn=record_start))
+    assert "from 0" in str(caught.value)
+    with pytest.raises(ZeroDivisionError, match="in DataLoader worker process 1"):
+        list(DataLoader(numbers(), num_workers=2, worker_init_fn=lambda number: 1 // (1 - number)))
+
+
+# --- errors and deaths -------------------------------------------------------------------------------------------------
+class Unbuildable(Exception):
+    def __init__(self, one, two):
+        super().__init__(one, two)
+
+
+@pytest.mark.parametrize(("error", "kind"), [(ValueError("bad sample"), ValueError), (Unbuildable("bad", "sample"), RuntimeError),
+                                             (StopIteration("bad sample"), RuntimeError)])
+def test_exceptions_arrive_with_their_traceback(error, kind):
+    loader = DataLoader(Fail(error), batch_size=1, num_workers=2)
+    got = []
+    iterator = iter(loader)
+    with pytest.raises(kind) as caught:
+        for batch in iterator:
+            got.append(batch.item())
+    assert got == [0, 1, 2]
+    assert "Original Traceback" in str(caught.value) and "__getitem__" in str(caught.value) and "bad" in str(caught.value)
+    assert [batch.item() for batch in iterator] == [4, 5]          # the pass goes on
+
+
+def test_batches_that_cannot_be_pickled():
+    with pytest.raises(Exception, match="pickle"):
+        list(DataLoader(range(2), collate_fn=lambda batch: (lambda: batch), num_workers=1))
+    with pytest.raises(RuntimeError, match="detach"):
+        list(DataLoader(torch.ones(3, requires_grad=True), num_workers=1))
+
+
+def test_data_sets_that_cannot_be_pickled(no_new_processes):
+    with pytest.raises((AttributeError, TypeError, __import__("pickle").PicklingError)):
+        iter(DataLoader([lambda: 1], num_workers=1, multiprocessing_context="spawn"))
+
+
+@pytest.mark.parametrize(("how", "message"), [("kill", r"\(pid \d+\) is killed by signal: Killed"),
+                                              ("exit", "exited unexpectedly with exit code 3")])
+def test_processes_that_die_are_reported(how, message, no_new_processes):
+    with pytest.raises(RuntimeError, match=message):
+        list(DataLoader(Die(how), batch_size=2, num_workers=2))
+
+
+def test_idle_processes_that_are_killed_are_reported():
+    iterator = iter(DataLoader(numbers(1000), batch_size=1, num_workers=2))
+    next(iterator)
+    os.kill(processes_of(iterator)[1], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="killed by signal"):
+        list(iterator)
+
+
+def test_time_out(no_new_processes):
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
+        list(DataLoader(Die("sleep"), batch_size=5, num_workers=1, timeout=0.5))
+    assert time.monotonic() - start < 20
+
+
+# --- ends --------------------------------------------------------------------------------------------------------------
+def test_processes_end_with_the_pass_and_with_the_iterator():
+    iterator = iter(DataLoader(numbers(), batch_size=4, num_workers=2))
+    pids = processes_of(iterator)
+    list(iterator)
+    assert not any(map(is_alive, pids))
+    iterator = iter(DataLoader(numbers(), batch_size=4, num_workers=2))
+    pids = processes_of(iterator)
+    next(iterator)
+    del iterator
+    assert not any(map(is_alive, pids))
+
+
+def test_no_descriptors_are_lost():
+    def count():
+        list(DataLoader(numbers(), batch_size=4, num_workers=2))
+        return len(os.listdir("/proc/self/fd"))
+    count()
+    assert count() == count()
+
+
+PROGRAM = """
+import os, sys, time
+sys.path.insert(0, {tests!r})
+import test_data_workers as module
+from pyx_tensor.utils.data import DataLoader
+iterator = iter(DataLoader(module.Slow(), num_workers=2))
+next(iterator)
+print(*module.processes_of(iterator), flush=True)
+next(iterator)
+"""
+
+
+def start_program():
+    program = subprocess.Popen([sys.executable, "-c", PROGRAM.format(tests=os.path.dirname(__file__))], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return program, [int(word) for word in program.stdout.readline().split()]
+
+
+def gone(pids, seconds):
+    deadline = time.monotonic() + seconds
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(is_alive, pids))
+
+
+@pytest.mark.parametrize("everybody", [True, False])
+def test_an_interrupt_ends_at_once(everybody):
+    """Ctrl-C goes to all processes of a terminal; `kill -INT` to one."""
+    program, pids = start_program()
+    time.sleep(0.3)
+    start = time.monotonic()
+    (os.killpg if everybody else os.kill)(program.pid, signal.SIGINT)
+    _, errors = program.communicate(timeout=30)
+    assert program.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
+    assert time.monotonic() - start < 4 and gone(pids, 2)
+
+
+def test_processes_end_when_the_program_is_killed():
+    program, pids = start_program()
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)         # as if they were at work in the moment
+    os.kill(program.pid, signal.SIGKILL)
+    program.wait()
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    program.stdout.close(), program.stderr.close()
+    for pid in pids:                          # asleep in the data set, they'd look for their parent only afterwards
+        os.kill(pid, signal.SIGINT)
+    assert gone(pids, 20)
