@@ -31,6 +31,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         padding_idx: a row that gets no gradient.
         max_norm, norm_type: rows that are looked up and longer than this are shortened in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
+        sparse: the gradient of ``weight`` is a sparse tensor that lists the rows looked up.
     """
     rows = weight.size(0)
     if padding_idx is None:

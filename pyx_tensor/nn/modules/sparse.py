@@ -14,7 +14,7 @@ class Embedding(Module):
         padding_idx: a row that starts at zero and gets no gradient.
         max_norm, norm_type: rows that are looked up and longer than ``max_norm`` are shortened to it in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
-        sparse: accepted only as False.
+        sparse: the gradient of ``weight`` is a sparse tensor that lists the rows looked up.
 
     Shapes: input (*) of int32 or int64, output (*, embedding_dim), ``weight`` (num_embeddings, embedding_dim).
 
