@@ -8,9 +8,82 @@ class _batch_norm(NamedTuple):
     mean: Tensor
     var: Tensor
 
+class _cholesky(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class _eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+    info: Tensor
+
+class _eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+    info: Tensor
+
+class _eigvals(NamedTuple):
+    eigenvalues: Tensor
+    info: Tensor
+
+class _eigvalsh(NamedTuple):
+    eigenvalues: Tensor
+    info: Tensor
+
+class _geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
+class _inv(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class _ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _lstsq(NamedTuple):
+    solution: Tensor
+    rank: Tensor
+    singular_values: Tensor
+    info: Tensor
+
+class _lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class _slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _solve(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class _sort(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+    info: Tensor
+
+class _svdvals(NamedTuple):
+    S: Tensor
+    info: Tensor
 
 class _topk(NamedTuple):
     values: Tensor
@@ -28,9 +101,25 @@ class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class frexp(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
+
+class gels(NamedTuple):
+    solution: Tensor
+    QR: Tensor
+
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
+class gesv(NamedTuple):
+    solution: Tensor
+    LU: Tensor
 
 class histogram(NamedTuple):
     hist: Tensor
@@ -44,9 +133,76 @@ class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
+
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class lstm_gates(NamedTuple):
+    h: Tensor
+    c: Tensor
+
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class max(NamedTuple):
     values: Tensor
@@ -68,10 +224,40 @@ class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class pstrf(NamedTuple):
+    u: Tensor
+    piv: Tensor
+
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class recurrent_layer(NamedTuple):
+    output: Tensor
+    h: Tensor
+    c: Tensor
+
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class symeig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+class trtrs(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
