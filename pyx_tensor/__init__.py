@@ -37,7 +37,8 @@ _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
-        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
+        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
+        "array_api", "__config__"), None),
     "compile": "compiler",
     **dict.fromkeys(("amp", "profiler"), None),
     **dict.fromkeys((
@@ -60,6 +61,17 @@ _LAZY = {
                      "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
+
+
+def _array_namespace(self, /, *, api_version=None):
+    """The Python array API standard over tensors, `pyx_tensor.array_api`; ValueError for a version that it isn't."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: version {api_version!r} of the array API standard isn't supported, 2021.12 to 2024.12 are")
+    from . import array_api
+    return array_api
+
+
+Tensor.__array_namespace__ = _array_namespace
 
 
 def __getattr__(name):

@@ -222,13 +222,15 @@ cdef int check_out(Op op, object out) except -1:
 cdef int check_apart(Op op, list args, object out) except -1:
     """RuntimeError where a dense `out` lies across a dense operand, as PyTorch; reductions may write to a part of theirs."""
     cdef int i
+    cdef bint apart = op.signature.out_apart
     for i in range(op.n_params):
         if op.kinds[i] == DIMS:
             return 0
     for target in out if isinstance(out, (tuple, list)) else (out,):
         for arg in args:
             for item in arg if type(arg) is list or type(arg) is tuple else (arg,):
-                if isinstance(item, TensorBase) and lies_across(<TensorBase>target, <TensorBase>item):
+                if isinstance(item, TensorBase) and (lies_across(<TensorBase>target, <TensorBase>item)
+                                                     or apart and same_memory(<TensorBase>target, <TensorBase>item)):
                     raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                        "memory location. Please clone() the tensor before performing the operation.")
     return 0

@@ -17,6 +17,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if not len(normalized_shape):
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
                            "normalized_shape = []")
+    if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
+        raise RuntimeError(f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+                           f"normalized_shape = {list(normalized_shape)}")
     if tuple(input.shape[len(input.shape) - len(normalized_shape):]) != tuple(normalized_shape):
         raise RuntimeError(f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
                            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}")
@@ -46,6 +49,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     In training with the batch's statistics, which also move ``running_mean`` and ``running_var`` (unbiased) by
     ``momentum``; else with the running ones.
     """
+    if input.dim() < 2:
+        if input.numel():
+            raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+        return input.clone()
     if training:
         _check_positions(input.size(0), input.shape[2:], input.shape)
     else:
