@@ -36,7 +36,7 @@ def _cat(B, tensors: Ts, dim):
     return result
 
 
-@op(public=("cat", "concat", "concatenate"), method=False)
+@op(out_apart=True, public=("cat", "concat", "concatenate"), method=False)
 def cat(B, tensors: Ts, dim=0):
     """Tensors one after another along a dim; their other sizes must agree (1-d empty tensors are skipped).
 

@@ -2,8 +2,11 @@
 import operator
 from collections import OrderedDict
 
+import numpy as np
+
 from ..core.dtype import DType, by_name
 from ..core.frontend import Parameter, Tensor
+from ..core.memory_format import sparse_coo
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage, UntypedStorage
 
@@ -19,6 +22,12 @@ def _shown(value):
     """A value as a message may show it."""
     text = repr(value) if isinstance(value, (int, str, float, bytes)) else f"of type {type(value).__name__}"
     return text if len(text) < 80 else text[:77] + "..."
+
+
+def clean_bools(array):
+    """Make the bytes of bools 0 and 1, in place: others would count as several where they are added up."""
+    if array.size and array.max() > 1:
+        np.not_equal(array, 0, out=array.view(np.bool_))
 
 
 def _on(flat, offset, size, stride, requires_grad, metadata):
@@ -58,6 +67,8 @@ def rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype
     """The form of dtypes that have no storage class: the storage holds bytes."""
     if not isinstance(storage, (TypedStorage, UntypedStorage)) or not isinstance(dtype, DType):
         raise RuntimeError(f"load: expected a storage and a dtype, found {_shown(storage)} and {_shown(dtype)}")
+    if dtype is by_name["bool"] and storage.device.type == "cpu":
+        clean_bools(storage._as_tensor(by_name["uint8"]).numpy())
     return _on(storage._as_tensor(dtype), offset, size, stride, requires_grad, metadata)
 
 
@@ -75,6 +86,16 @@ def rebuild_parameter_with_state(data, requires_grad, hooks, state):
     parameter = rebuild_parameter(data, requires_grad)
     set_attributes(parameter, state)
     return parameter
+
+
+def rebuild_sparse_tensor(layout, data):
+    """A tensor of layout `sparse_coo` from (indices, values, shape) and, in newer files, whether it is coalesced."""
+    if layout is not sparse_coo:
+        raise NotImplementedError(f"load: the file holds a tensor of layout {_shown(layout)}, which is not supported")
+    if not isinstance(data, tuple) or len(data) not in (3, 4):
+        raise RuntimeError(f"load: a sparse tensor is made of {_shown(data)}, expected indices, values and a shape")
+    indices, values, shape, *rest = data
+    return B.sparse_coo_tensor(_tensor(indices), _tensor(values), _ints("size", shape), is_coalesced=bool(rest and rest[0]), check_invariants=True)
 
 
 def rebuild_from_type(function, kind, args, state):
@@ -110,7 +131,7 @@ def _refused(what):
 TENSOR_BUILDERS = (rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_parameter, rebuild_parameter_with_state)
 BY_NAME = {
     "_rebuild_tensor": rebuild_tensor, "_rebuild_tensor_v2": rebuild_tensor_v2, "_rebuild_tensor_v3": rebuild_tensor_v3,
-    "_rebuild_parameter": rebuild_parameter, "_rebuild_parameter_with_state": rebuild_parameter_with_state,
+    "_rebuild_sparse_tensor": rebuild_sparse_tensor, "_rebuild_parameter": rebuild_parameter, "_rebuild_parameter_with_state": rebuild_parameter_with_state,
     "_rebuild_qtensor": _refused("a quantised tensor"), "_rebuild_meta_tensor_no_storage": _refused("a tensor without values (on the device 'meta')"),
     "_rebuild_nested_tensor": _refused("a nested tensor"), "_rebuild_wrapper_subclass": _refused("a tensor that wraps others"),
     "_rebuild_device_tensor_from_numpy": lambda data, dtype, device, requires_grad: B.from_numpy(data).to(dtype).to(device).requires_grad_(requires_grad),

@@ -143,7 +143,7 @@ class _Writing:
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         if module.partition(".")[0] != "pyx_tensor" or "." in name or "<" in name:
             return super().save_global(obj, name)
-        self._save_name(_global(public_module(module), name))
+        self._save_name(_global(public_module(module, name), name))
 
     def _save_name(self, item):
         if id(item) in self.memo:
@@ -162,7 +162,13 @@ class _Writing:
             return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
         return self._save_tensor(obj)
 
+    def _save_sparse(self, tensor):
+        data = (tensor._indices(), tensor._values(), Size(tensor.shape), tensor.is_coalesced())
+        return self.save_reduce(_global("torch._utils", "_rebuild_sparse_tensor"), (tensor.layout, data), obj=tensor)
+
     def _save_tensor(self, tensor):
+        if tensor.is_sparse:
+            return self._save_sparse(tensor)
         if self.tell:
             self.memories.see(tensor)
         attributes = tensor.__dict__
