@@ -8,7 +8,9 @@ from .core.dtype import by_name as _by_name
 from .core.dtype import DType as dtype
 from .core.dtype import can_cast, get_default_dtype, set_default_dtype
 from .core.frontend import Parameter, Tensor
-from .core.memory_format import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+from .core.memory_format import (
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc,
+    sparse_csr, strided)
 from .core.registry import register_backend
 from .core.size import Size
 from .version import __version__
@@ -34,7 +36,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
-        "fft", "signal", "special", "linalg",
+        "fft", "signal", "special", "linalg", "sparse",
         "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
     "compile": "compiler",
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
@@ -47,7 +49,7 @@ _LAZY = {
     **dict.fromkeys(("bilinear", "celu", "celu_", "cosine_similarity", "pairwise_distance", "prelu", "rms_norm", "rrelu", "rrelu_", "selu", "selu_"),
                     "nn.functional"),
     **dict.fromkeys(("alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-                     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "frobenius_norm", "group_norm", "hinge_embedding_loss",
+                     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "group_norm", "hinge_embedding_loss",
                      "instance_norm", "kl_div", "margin_ranking_loss", "native_dropout", "norm_except_dim", "poisson_nll_loss",
                      "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",

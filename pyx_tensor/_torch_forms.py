@@ -90,12 +90,6 @@ def native_dropout(input, p, train):
     return input * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
 
 
-def frobenius_norm(input, dim=(), keepdim=False, *, out=None):
-    """The 2-norm along dims."""
-    result = input.norm(2, dim if dim != () else None, keepdim)
-    return result if out is None else out.resize_(tuple(result.shape)).copy_(result)
-
-
 def norm_except_dim(v, pow=2, dim=0):
     """The norm over all dims but one, which keep size 1; of all elements for dim -1."""
     if dim == -1:

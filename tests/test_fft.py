@@ -74,6 +74,18 @@ def test_dtypes_layout_and_out(kind, form):
     assert function(torch.zeros(0, 5), **({} if form == "" else {"dim": (1,)})).shape[0] == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_and_without_scipy(kind, monkeypatch):
+    """The CPU backend transforms by SciPy where it can, else by NumPy."""
+    fourier = pytest.importorskip("pyx_tensor_cpu.fourier")
+    x = torch.from_numpy(values(kind, 3, 4, 5, dtype="float32"))
+    before = [getattr(torch.fft, kind)(x), getattr(torch.fft, kind + "n")(x, s=(5, 3), norm="ortho")]
+    monkeypatch.setattr(fourier, "scipy_fft", lambda: None)
+    for a, b in zip(before, (getattr(torch.fft, kind)(x), getattr(torch.fft, kind + "n")(x, s=(5, 3), norm="ortho"))):
+        assert a.dtype is b.dtype
+        close(a, b.numpy(), 1e-5)
+
+
 def test_a_scalar_has_no_dims_to_transform():
     assert torch.fft.fftn(torch.tensor(2.0)).item() == 2
     assert torch.fft.ifftn(torch.ones(2), dim=()).tolist() == [1, 1]

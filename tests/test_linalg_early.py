@@ -24,6 +24,7 @@ def test_gesv_takes_the_right_hand_side_first():
     close(LU, [[4, 2], [0.5, 4]])
     close(torch.solve(T([[8.0], [9.0]]), T(A)).solution, X)
     close(T([[8.0], [9.0]]).gesv(T(A))[0], X)
+    close(torch.gesv(B=T([[8.0], [9.0]]), A=T(A))[0], X)
     with pytest.raises(RuntimeError, match="singular"):
         torch.gesv(T([[1.0], [1.0]]), T([[1.0, 1.0], [1.0, 1.0]]))
 

@@ -363,3 +363,33 @@ def test_first_derivatives_of_low_rank_decompositions():
         return (U * S) @ V.mT
     close(product(a), a.detach().numpy(), 1e-9)
     assert gradcheck(product, (a,))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_few_eigenvalues(dtype, largest):
+    torch.manual_seed(0)
+    a = sample(2, 12, 12, dtype=dtype)
+    a = a @ a.mH
+    wanted = np.linalg.eigvalsh(a.numpy())[:, ::-1 if largest else 1][:, :2]
+    E, X = torch.lobpcg(a, k=2, largest=largest)
+    close(E, wanted, 1e-9)
+    close(a @ X, (X * E.unsqueeze(-2)).numpy(), 1e-5)
+    E, X = torch.lobpcg(a[0], X=sample(12, 3, dtype=dtype), iK=torch.linalg.inv(a[0]), largest=largest, niter=-1)
+    assert E.shape == (3,)
+    close(E[:2], wanted[0], 1e-9)
+    metric = sample(12, 12, seed=2, dtype=dtype)
+    metric = metric @ metric.mH + torch.eye(12)
+    E, X = torch.lobpcg(a[0], 2, B=metric, largest=largest)
+    close(a[0] @ X, (metric @ X * E).numpy(), 1e-5)
+    close(X.mH @ metric @ X, np.eye(2), 1e-9)
+    with pytest.raises(ValueError, match="3 x"):
+        torch.lobpcg(a, k=5)
+
+
+def test_the_gradient_of_a_few_eigenvalues():
+    a = sample(6, 6)
+
+    def largest(x):
+        return torch.lobpcg(x + x.mT, k=2)[0]
+    assert gradcheck(largest, (a.requires_grad_(),))

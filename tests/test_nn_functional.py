@@ -110,8 +110,6 @@ def test_embedding():
     assert values(layer.weight.grad).tolist() == [[0] * 3, [2] * 3, [1] * 3, [0] * 3, [0] * 3]
     with pytest.raises(IndexError):
         layer(torch.tensor([5]))
-    with pytest.raises(NotImplementedError, match="sparse"):
-        nn.Embedding(5, 3, sparse=True)(torch.tensor([1]))
 
 
 def test_deprecated_reduction_arguments():

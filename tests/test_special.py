@@ -105,6 +105,15 @@ def test_polygamma():
         torch.polygamma(1.5, x)
 
 
+def test_expm1_of_complex_numbers():
+    z = (np.linspace(-3, 3, 25).reshape(5, 5) + 1j * np.linspace(-30, 30, 25).reshape(5, 5))
+    for device in DEVICES:
+        np.testing.assert_allclose(torch.expm1(torch.from_numpy(z).to(device)).cpu().numpy(), np.expm1(z), rtol=1e-12)
+    tiny = torch.tensor([1e-12 + 1e-12j], dtype=torch.complex128)
+    assert torch.expm1(tiny).item() == pytest.approx(1e-12 + 1e-12j, rel=1e-9)
+    assert gradcheck(torch.expm1, (torch.from_numpy(z[1:4]).requires_grad_(),))
+
+
 # --- gradients ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ("i0", "i0e", "i1", "i1e", "erfcx", "ndtr", "log_ndtr", "expit", "exp2", "sinc"))
 def test_gradient(name):

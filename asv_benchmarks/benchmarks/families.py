@@ -96,6 +96,23 @@ class Sgemm(_Family):
     numpy_cases = cases
 
 
+class Factors(_Family):
+    """Square float32 matrices: one of 64 or 512 rows, and 1000 of four rows."""
+    prepare = """
+matrices = [torch.randn(*shape) for shape in ((64, 64), (512, 512), (1000, 4, 4))]
+middle, large, many = [m @ m.mT + m.shape[-1] * torch.eye(m.shape[-1]) for m in matrices]
+linalg = torch.linalg
+"""
+    cases = {f"{case} of {size}": f"linalg.{case}({name})" for name, size in (("middle", "64"), ("large", "512"), ("many", "1000 times 4"))
+             for case in ("inv", "cholesky", "qr", "eigh", "svd")}
+    numpy_prepare = """
+matrices = [np.random.randn(*shape).astype(np.float32) for shape in ((64, 64), (512, 512), (1000, 4, 4))]
+middle, large, many = [m @ m.swapaxes(-1, -2) + m.shape[-1] * np.eye(m.shape[-1], dtype=np.float32) for m in matrices]
+linalg = np.linalg
+"""
+    numpy_cases = cases
+
+
 class Convolution(_Family):
     """Images through convolutions, forward and with both gradients."""
     shapes = {      # images, weight, stride, padding, groups

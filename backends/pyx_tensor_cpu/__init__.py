@@ -7,6 +7,7 @@ from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 from . import (
     attention, blas, channels, convolution, copying, ctc, description, index, linalg, linear, loss, masks, memory, normalize, optim, parallel, pointwise, pooling,
     recurrent, reduce, scan, search, sort)
+from .fourier import FourierMethods
 
 # Modules whose public functions are entries of the backend, by their names.
 KERNELS = (pointwise, copying, reduce, scan, normalize, attention, channels, convolution, loss, ctc, pooling, optim, blas, linear, linalg, recurrent, index, masks, search, sort)
@@ -14,7 +15,7 @@ KERNELS = (pointwise, copying, reduce, scan, normalize, attention, channels, con
 INTERNAL = {"bind", "check_lengths", "op_name", "use_kernels", "widen"}
 
 
-class CPUBackend(ArrayModuleBackend):
+class CPUBackend(FourierMethods, ArrayModuleBackend):
     """NumPy's arrays with kernels of our own; the rest is what any array module can do."""
 
     def __init__(self):

@@ -10,6 +10,7 @@ of the transpose (inverse, determinant, SVD, symmetric problems) nothing is tran
 """
 cimport numpy as cnp
 from cython.parallel cimport prange
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -116,19 +117,41 @@ def _batch(a):
     return a.shape[:-2]
 
 
-def _copy(a, batch=None):
+cdef cnp.ndarray _spread(cnp.ndarray a, batch):
+    """The matrices broadcast to the given batch sizes, if any."""
+    return a if batch is None or _batch(a) == batch else np.broadcast_to(a, (*batch, *np.shape(a)[-2:]))
+
+
+cdef cnp.ndarray _copy(cnp.ndarray a, batch=None):
     """A dense row-major copy, broadcast to the given batch sizes."""
-    return np.array(a if batch is None else np.broadcast_to(a, (*batch, *a.shape[-2:])), order="C", copy=True)
+    return cnp.PyArray_NewCopy(_spread(a, batch), cnp.NPY_CORDER)
 
 
-def _transposed_copy(a, batch=None):
+cdef cnp.ndarray _transposed_copy(cnp.ndarray a, batch=None):
     """A dense copy of the transposed matrices: column-major as LAPACK wants it."""
-    return _copy(a.swapaxes(-1, -2), batch)
+    return _copy(cnp.PyArray_SwapAxes(a, a.ndim - 1, a.ndim - 2), batch)
+
+
+cdef cnp.ndarray _dense(cnp.ndarray a, batch):
+    """Dense row-major matrices that are only read, broadcast to the given batch sizes."""
+    return cnp.PyArray_GETCONTIGUOUS(_spread(a, batch))
+
+
+cdef void clear_below(cnp.ndarray a) noexcept:
+    """Zeros below the diagonal of dense row-major matrices."""
+    cdef i64 m = a.shape[a.ndim - 2], n = a.shape[a.ndim - 1], size = cnp.PyArray_ITEMSIZE(a), i, row
+    cdef i64 count = cnp.PyArray_SIZE(a) // max(1, m * n)
+    cdef char* at = cnp.PyArray_BYTES(a)
+    for i in range(count):
+        for row in range(m):
+            memset(at + (i * m + row) * n * size, 0, min(row, n) * size)
 
 
 def _common_batch(str op, a, b):
     if b.ndim < 2 or a.dtype != b.dtype:
         raise ValueError(f"{op}: expected matrices of one dtype, got shapes {a.shape} and {b.shape}, dtypes {a.dtype} and {b.dtype}")
+    if _batch(a) == _batch(b):
+        return _batch(a)
     try:
         return np.broadcast_shapes(_batch(a), _batch(b))
     except ValueError:
@@ -141,14 +164,34 @@ def _real(dtype):
 
 # ---- LU -----------------------------------------------------------------------------------------------------------
 
+include "kernels/small_lu.pxi"
+
+
+cdef bint is_small(const Job* job) noexcept nogil:
+    return job.form < C64 - F32 and job.m <= SMALL and job.n <= SMALL
+
+
 cdef void lu_step(const Job* job, i64 i) noexcept nogil:
-    job.info[i] = <cnp.int32_t>openblas.blas.getrf[job.form](
-        COLUMN_MAJOR, job.m, job.n, job.a + i * job.a_step, max(1, job.m), job.pivots + i * job.pivots_step)
+    cdef char* a = job.a + i * job.a_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
+    if not is_small(job):
+        job.info[i] = <cnp.int32_t>openblas.blas.getrf[job.form](COLUMN_MAJOR, job.m, job.n, a, max(1, job.m), pivots)
+    elif job.form == 0:
+        job.info[i] = <cnp.int32_t>small_lu(<float*>a, job.m, job.n, pivots)
+    else:
+        job.info[i] = <cnp.int32_t>small_lu(<double*>a, job.m, job.n, pivots)
 
 
 cdef void lu_solve_step(const Job* job, i64 i) noexcept nogil:
-    openblas.blas.getrs[job.form](COLUMN_MAJOR, job.trans, job.n, job.k, job.a + i * job.a_step, max(1, job.n),
-                                  job.pivots + i * job.pivots_step, job.b + i * job.b_step, max(1, job.n))
+    cdef char* a = job.a + i * job.a_step
+    cdef char* b = job.b + i * job.b_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
+    if not is_small(job):
+        openblas.blas.getrs[job.form](COLUMN_MAJOR, job.trans, job.n, job.k, a, max(1, job.n), pivots, b, max(1, job.n))
+    elif job.form == 0:
+        small_lu_solve(<const float*>a, pivots, <float*>b, job.n, job.k, job.trans != b'N')
+    else:
+        small_lu_solve(<const double*>a, pivots, <double*>b, job.n, job.k, job.trans != b'N')
 
 
 cdef void solve_step(const Job* job, i64 i) noexcept nogil:
@@ -158,10 +201,17 @@ cdef void solve_step(const Job* job, i64 i) noexcept nogil:
 
 
 cdef void inverse_step(const Job* job, i64 i) noexcept nogil:
+    cdef char* a = job.a + i * job.a_step
+    cdef i64* pivots = job.pivots + i * job.pivots_step
     lu_step(job, i)
-    if job.info[i] == 0:
-        job.info[i] = <cnp.int32_t>openblas.blas.getri[job.form](
-            COLUMN_MAJOR, job.n, job.a + i * job.a_step, max(1, job.n), job.pivots + i * job.pivots_step)
+    if job.info[i] != 0:
+        return
+    if not is_small(job):
+        job.info[i] = <cnp.int32_t>openblas.blas.getri[job.form](COLUMN_MAJOR, job.n, a, max(1, job.n), pivots)
+    elif job.form == 0:
+        small_inverse(<float*>a, pivots, job.n)
+    else:
+        small_inverse(<double*>a, pivots, job.n)
 
 
 def lu_factor(cnp.ndarray a):
@@ -176,6 +226,26 @@ def lu_factor(cnp.ndarray a):
     if work.size:
         for_each(lu_step, &job, info.size)
     return _transposed_copy(work), pivots.astype(np.int32), info
+
+
+def lu_permutation(cnp.ndarray pivots, i64 rows):
+    """Places (int64) of the rows that a factorisation puts in order, from exchanges counted from 1."""
+    cdef cnp.ndarray steps = np.ascontiguousarray(pivots, np.int64)      # of one dim at least
+    cdef i64 k = steps.shape[steps.ndim - 1], i, j, count = cnp.PyArray_SIZE(steps) // max(1, k)
+    cdef const i64* step = <const i64*>cnp.PyArray_DATA(steps)
+    cdef cnp.ndarray places
+    cdef i64* place
+    if steps.size and (k > rows or steps.min() < 1 or steps.max() > rows):
+        raise ValueError(f"lu_permutation: pivots must lie between 1 and {rows}, got {steps.min()} to {steps.max()}")
+    places = np.empty((*np.shape(steps)[:-1], rows), np.int64)
+    places[...] = np.arange(rows)
+    place = <i64*>cnp.PyArray_DATA(places)
+    for i in range(count):
+        for j in range(k):
+            place[j], place[step[j] - 1] = place[step[j] - 1], place[j]
+        place += rows
+        step += k
+    return places
 
 
 cdef cnp.ndarray set_pivots(Job* job, str op, cnp.ndarray pivots, batch, bint signed):
@@ -277,8 +347,24 @@ def _lu_diagonal(str op, cnp.ndarray a):
 
 # ---- Cholesky and triangular systems ------------------------------------------------------------------------------
 
+cdef bint is_nan(const Job* job, const char* at) noexcept nogil:
+    """Whether the real part of a number of the job's type is NaN."""
+    cdef double x = (<const float*>at)[0] if job.form == 0 or job.form == C64 - F32 else (<const double*>at)[0]
+    return x != x
+
+
 cdef void cholesky_step(const Job* job, i64 i) noexcept nogil:
-    job.info[i] = <cnp.int32_t>openblas.blas.potrf[job.form](COLUMN_MAJOR, job.option, job.n, job.a + i * job.a_step, max(1, job.n))
+    """The factor, with zeros in the other triangle. OpenBLAS goes on with a pivot that is NaN; to LAPACK it isn't positive."""
+    cdef char* a = job.a + i * job.a_step
+    cdef i64 n = job.n, size = job.k, row
+    job.info[i] = <cnp.int32_t>openblas.blas.potrf[job.form](COLUMN_MAJOR, job.option, n, a, max(1, n))
+    for row in range(n):
+        if job.option == b'U':           # to LAPACK the upper triangle, to us the lower one
+            memset(a + (row * n + row + 1) * size, 0, (n - row - 1) * size)
+        else:
+            memset(a + row * n * size, 0, row * size)
+        if job.info[i] == 0 and is_nan(job, a + (row * n + row) * size):
+            job.info[i] = <cnp.int32_t>(row + 1)
 
 
 cdef void triangular_step(const Job* job, i64 i) noexcept nogil:
@@ -294,21 +380,16 @@ cdef void triangular_step(const Job* job, i64 i) noexcept nogil:
 def cholesky(cnp.ndarray a, bint upper=False):
     """(L, info) of A = L L^H, or U of A = U^H U with ``upper``; reads that triangle only."""
     cdef Job job
+    cdef cnp.ndarray work
     start(&job, "cholesky", a)
     work = _copy(a)
     set_a(&job, work)
     job.option = b'L' if upper else b'U'
+    job.k = cnp.PyArray_ITEMSIZE(work)
     info = new_info(&job, _batch(a))
     if work.size:
         for_each(cholesky_step, &job, info.size)
-        _report_nan(work, info)
-    return np.triu(work) if upper else np.tril(work), info
-
-
-def _report_nan(factor, info):
-    """OpenBLAS goes on with a pivot that is NaN; to LAPACK it isn't positive."""
-    nan = np.isnan(np.diagonal(factor, axis1=-2, axis2=-1).real)
-    np.copyto(info, nan.argmax(-1) + 1, where=nan.any(-1) & (info == 0), casting="unsafe")
+    return work, info
 
 
 def triangular_solve(cnp.ndarray a, cnp.ndarray b, bint upper=False, bint transpose=False, bint unitriangular=False):
@@ -317,7 +398,7 @@ def triangular_solve(cnp.ndarray a, cnp.ndarray b, bint upper=False, bint transp
     start(&job, "triangular_solve", a)
     batch = _common_batch("triangular_solve", a, b)
     _check_rows("triangular_solve", a, b)
-    work, x = _copy(a, batch), _copy(b, batch)
+    work, x = _dense(a, batch), _copy(b, batch)
     set_a(&job, work)
     set_b(&job, x)
     job.option = b'L' if upper else b'U'
@@ -384,7 +465,8 @@ def qr(cnp.ndarray a, str mode="reduced"):
     set_b(&job, tau)
     if factors.size:
         for_each(qr_step, &job, count)
-    r = np.triu(factors.swapaxes(-1, -2)[..., :columns, :])
+    r = _transposed_copy(factors[..., :columns])
+    clear_below(r)
     if mode == "r":
         return np.empty((0,), a.dtype), r
     q = np.zeros((*batch, columns, job.m), a.dtype)
@@ -411,13 +493,18 @@ def geqrf(cnp.ndarray a):
     return _transposed_copy(factors), tau[..., 0, :]
 
 
+cdef i64 count_reflections(cnp.ndarray a, cnp.ndarray tau) except? -2:
+    """How many factors tau has for each matrix; -1 where it isn't a batch of vectors as `a` is one of matrices."""
+    return tau.shape[tau.ndim - 1] if tau.ndim == a.ndim - 1 and tau.dtype == a.dtype and np.shape(tau)[:-1] == _batch(a) else -1
+
+
 def householder_product(cnp.ndarray a, cnp.ndarray tau):
     """The first columns of the product of reflections that geqrf gives."""
     cdef Job job
     start(&job, "householder_product", a, square=False)
     job.m, job.n = job.n, job.m
-    job.k = tau.shape[tau.ndim - 1]
-    if not job.m >= job.n >= job.k or np.shape(tau)[:-1] != _batch(a):
+    job.k = count_reflections(a, tau)
+    if not job.m >= job.n >= job.k >= 0:
         raise ValueError(f"householder_product: {np.shape(tau)} factors do not fit matrices of shape {np.shape(a)}")
     q, factors = _transposed_copy(a), _copy(tau[..., None, :])
     set_a(&job, q)
@@ -439,9 +526,9 @@ def ormqr(cnp.ndarray a, cnp.ndarray tau, cnp.ndarray c, bint left=True, bint tr
     """Q C, C Q or the same with Q^H, from geqrf's results."""
     cdef Job job
     start(&job, "ormqr", a, square=False)
-    k = tau.shape[tau.ndim - 1]
-    if (c.ndim != a.ndim or c.dtype != a.dtype or _batch(a) != _batch(c) or np.shape(tau)[:-1] != _batch(a)
-            or np.shape(a)[-2] != np.shape(c)[-2 if left else -1] or k > min(np.shape(a)[-2:])):
+    k = count_reflections(a, tau)
+    if (c.ndim != a.ndim or c.dtype != a.dtype or _batch(a) != _batch(c) or np.shape(a)[-2] != np.shape(c)[-2 if left else -1]
+            or not 0 <= k <= min(np.shape(a)[-2:])):
         raise ValueError(f"ormqr: shapes {np.shape(a)}, {np.shape(tau)} and {np.shape(c)} do not fit")
     reflections, factors, result = _transposed_copy(a[..., :k]), _copy(tau[..., None, :]), _transposed_copy(c)
     set_a(&job, reflections)
@@ -655,7 +742,7 @@ cdef tuple eig_with(cnp.ndarray a, char vectors):
     real = job.form < C64 - F32
     work = _transposed_copy(a)
     w = np.empty((*_batch(a), 2 if real else 1, job.n), a.dtype)
-    v = np.empty(work.shape, a.dtype)
+    v = np.empty(np.shape(work), a.dtype)
     set_a(&job, work)
     set_b(&job, w)
     set_c(&job, v)

@@ -182,6 +182,16 @@ cdef Slot add_operation():
     return _add
 
 
+cdef bint is_replaced(TensorBase held, TensorBase grad):
+    """A sparse gradient to which a dense one comes, and which can't hold their sum."""
+    return type(held.array) is not type(grad.array) and (<object>held).is_sparse
+
+
+cdef object total(object held, object grad):
+    """The sum of two gradients; the dense one comes first."""
+    return B.add(grad, held) if is_replaced(<TensorBase>held, <TensorBase>grad) else B.add(held, grad)
+
+
 cdef int add_to_slot(GradSlot slot, TensorBase grad, bint create_graph) except -1:
     """In place where no graph is wanted of the gradient."""
     if slot.grad is None:
@@ -189,8 +199,8 @@ cdef int add_to_slot(GradSlot slot, TensorBase grad, bint create_graph) except -
             slot.grad = grad if not create_graph else B.clone(grad)
         else:
             slot.grad = B.clone(grad)._detached()
-    elif create_graph or slot.grad.requires_grad:
-        slot.grad = B.add(slot.grad, grad)
+    elif create_graph or slot.grad.requires_grad or is_replaced(slot.grad, grad):
+        slot.grad = total(slot.grad, grad)
     else:
         add_operation().call2_(slot.grad, grad)
     return 0
@@ -250,7 +260,7 @@ cdef class Run:
             if nr >= len(buffer):
                 buffer.extend([None] * (nr + 1 - len(buffer)))
             held = buffer[nr]
-            buffer[nr] = grad if held is None else B.add(held, grad)
+            buffer[nr] = grad if held is None else total(held, grad)
         return 0
 
     @property

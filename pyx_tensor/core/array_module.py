@@ -41,6 +41,7 @@ ON_HOST = ("erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "i0e", "i1", "i1e
 # Exponent of 1/n by which a Fourier transform is scaled -> what modules call that.
 FORWARD_NORMS = {0: "backward", 0.5: "ortho", 1: "forward"}
 INVERSE_NORMS = {0: "forward", 0.5: "ortho", 1: "backward"}
+COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 DIVIDES_INTEGERS = ("floor_divide", "remainder", "fmod")
 
 
@@ -410,16 +411,20 @@ class ArrayModuleBackend(Backend):
 
     # -- Fourier transforms: over the dims in their order, scaled by n^-power
     def fft_c2c(self, a, dims, power, forward):
-        transform = self.xp.fft.fftn if forward else self.xp.fft.ifftn
-        return transform(a, axes=dims, norm=(FORWARD_NORMS if forward else INVERSE_NORMS)[power])
+        """Of complex numbers or real ones."""
+        a = a if CATEGORY[self.dtype_name(a)] == "c" else self.cast(a, self.dtypes[COMPLEX_OF[self.dtype_name(a)]])
+        transform, norm = (self.xp.fft.fft, FORWARD_NORMS[power]) if forward else (self.xp.fft.ifft, INVERSE_NORMS[power])
+        for dim in reversed(dims):
+            a = transform(a, axis=dim, norm=norm)
+        return a
 
     def fft_r2c(self, a, dims, power):
-        return self.xp.fft.rfftn(a, axes=dims, norm=FORWARD_NORMS[power])
+        """Of the last of the dims the frequencies that aren't negative."""
+        return self.fft_c2c(self.xp.fft.rfft(a, axis=dims[-1], norm=FORWARD_NORMS[power]), dims[:-1], power, True)
 
     def fft_c2r(self, a, dims, power, size):
         """To `size` values along the last of the dims."""
-        shape = [*(a.shape[d] for d in dims[:-1]), size]
-        return self.xp.fft.irfftn(a, s=shape, axes=dims, norm=INVERSE_NORMS[power])
+        return self.xp.fft.irfft(self.fft_c2c(a, dims[:-1], power, False), n=size, axis=dims[-1], norm=INVERSE_NORMS[power])
 
     # -- indexing
     def index_select(self, a, dim, index):

@@ -25,7 +25,12 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 class layout(_Named):
-    """How a tensor keeps its elements: `strided`, an array with strides."""
+    """How a tensor keeps its elements: `strided`, an array with strides, or `sparse_coo`, a list of places and values.
+
+    The other names are PyTorch's; no tensor has them.
+    """
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (layout(f"sparse_{kind}") for kind in ("csr", "csc", "bsr", "bsc"))

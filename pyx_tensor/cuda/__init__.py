@@ -3,10 +3,12 @@
 Everything here works without CUDA too, as far as it can: `is_available()` is False, `device_count()` 0, seeding does nothing,
 and what needs a device raises RuntimeError with the reason.
 """
+from types import SimpleNamespace
+
 from ..core import random as _random
 from ..core.device import make_device
 from ..core.registry import get_backend
-from ..ops.tensor_types import types_of
+from ..ops.tensor_types import sparse_types_of, types_of
 from .streams import Event, Stream, current_stream, default_stream, stream
 
 __all__ = ["Event", "Stream", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
@@ -14,6 +16,7 @@ __all__ = ["Event", "Stream", "can_device_access_peer", "current_device", "curre
            "manual_seed_all", "memory_allocated", "memory_reserved", "set_device", "stream", "synchronize"]
 
 globals().update(types_of("cuda"))
+sparse = SimpleNamespace(**sparse_types_of("cuda"))
 
 
 def _backend():

@@ -9,10 +9,11 @@ from ..core.device import get_default_device, make_device, resolved_device
 from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import result_dtype
-from ..core.memory_format import preserve_format
+from ..core.memory_format import preserve_format, strided
 from ..core.record import namespace as B
 from ..core.operands import check_scalar, integer_range
 from ..core.tensor import TensorBase, wrap
+from .layouts import zeros_of_layout
 
 
 def _device(device):
@@ -57,8 +58,10 @@ def _check_dtype(name, dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
 
 
-def _new(name, shape, fill, dtype, device, requires_grad, out=None):
+def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None):
     _check_dtype(name, dtype)
+    if layout is not None and layout is not strided:
+        return zeros_of_layout(name, shape, fill, layout, dtype or get_default_dtype(), _device(device), requires_grad)
     if out is not None:
         if tuple(out.shape) != shape:
             out.resize_(shape)
@@ -82,7 +85,7 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None):
 
 def _maker(name, fill, meaning):
     def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
-        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out)
+        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of the given shape{meaning}.
 
@@ -153,11 +156,11 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
         if overrides.is_asked_about(input):
-            return overrides.ask(make, (input,), (input,), dict(dtype=dtype, device=device, requires_grad=requires_grad))
+            return overrides.ask(make, (input,), (input,), dict(dtype=dtype, layout=layout, device=device, requires_grad=requires_grad))
         _check_like(name, input)
-        if dtype is None and device is None and not requires_grad:
+        if dtype is None and device is None and layout is None and not requires_grad:
             return new_like(input, fill)
-        return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad)
+        return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad, None, layout or input.layout)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."
     return creates(make)
@@ -180,7 +183,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
 
 def _new_method(name, fill):
     def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
-        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad)
+        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
+                    layout or self.layout)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = "A new tensor of the given shape, with this one's dtype and device unless others are given."
     methods[name] = make

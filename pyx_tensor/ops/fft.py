@@ -34,6 +34,10 @@ def _floating(x):
     return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(get_default_dtype())
 
 
+def _as_it_is(name, x):
+    return _floating(x)
+
+
 def _as_complex(name, x):
     x = _floating(x)
     return x if x.dtype.is_complex else x.to(x.dtype.to_complex())
@@ -88,7 +92,7 @@ def _fitted(B, x, sizes):
 def _complex(forward):
     def transform(B, name, x, sizes, power):
         x, dims = _fitted(B, x, sizes)
-        return B._fft_c2c(x, dims, power, forward) if dims else B.clone(x)
+        return B._fft_c2c(x, dims, power, forward) if dims else B.clone(_as_complex(name, x))
     return transform
 
 
@@ -121,8 +125,8 @@ def _from_half_conjugate(B, name, x, sizes, power):
 Kind = namedtuple("Kind", "operand transform forward meaning sizes")
 _ALL, _TO_HALF, _FROM_HALF = "n complex values from n", "n // 2 + 1 complex values from n real ones", "n real values from n // 2 + 1 complex ones"
 KINDS = {
-    "fft": Kind(_as_complex, _complex(True), True, "The discrete Fourier transform", _ALL),
-    "ifft": Kind(_as_complex, _complex(False), False, "The inverse discrete Fourier transform", _ALL),
+    "fft": Kind(_as_it_is, _complex(True), True, "The discrete Fourier transform", _ALL),
+    "ifft": Kind(_as_it_is, _complex(False), False, "The inverse discrete Fourier transform", _ALL),
     "rfft": Kind(_as_real, _to_half, True, "The Fourier transform of real values, without negative frequencies in the last dim", _TO_HALF),
     "irfft": Kind(_as_complex, _from_half, False, "The inverse of `rfft`: real values from half of a Hermitian spectrum", _FROM_HALF),
     "hfft": Kind(_as_complex, _from_half_conjugate, True, "The real spectrum of a Hermitian signal of which half is given", _FROM_HALF),

@@ -3,6 +3,7 @@ from ..core.definitions import op
 from ..core.operands import prepare_write
 from ..core.record import namespace
 from ..core.signature import Dim, Raw, T, Type
+from .layouts import rows_gradient
 
 
 # --- linear maps --------------------------------------------------------------------------------------------------
@@ -282,6 +283,18 @@ def _filtered(B, g, indices, rows, padding_idx, by_frequency):
     return g
 
 
+def _sparse_rows(B, g, indices, weight_shape, padding_idx, by_frequency):
+    if by_frequency:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    return rows_gradient(g, indices, weight_shape[0], padding_idx)
+
+
+@op(method=False, hidden=True, grad_name="Embedding", vjp=dict(weight=_sparse_rows))
+def _rows_sparsely(B, weight: T, indices: Raw, padding_idx, by_frequency):
+    """`_rows_at` with a sparse gradient."""
+    return B._rows_at(weight, indices)
+
+
 @op(promote="common", method=False, hidden=True, entry="embedding_backward")
 def embedding_backward(B, g: T, indices: Raw, rows):
     """The gradient of the matrix: the sum of what arrives at each row."""
@@ -297,6 +310,7 @@ def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=Fal
         weight: (rows, columns). indices: int32 or int64.
         padding_idx: a row that gets no gradient (-1: none).
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
+        sparse: the gradient of `weight` is a sparse tensor that lists the rows looked up.
 
     Raises:
         IndexError: an index isn't in [0, rows).
@@ -306,9 +320,9 @@ def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=Fal
     if indices.dtype.name not in ("int32", "int64"):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
                            f"{indices.type()} instead (while checking arguments for embedding)")
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported")
     try:
+        if sparse:
+            return B._rows_sparsely(weight, indices.long(), padding_idx, scale_grad_by_freq)
         if padding_idx < 0 and not scale_grad_by_freq:
             return B._rows_at(weight, indices.long())
         return B._rows_with_rules(weight, indices.long(), padding_idx, scale_grad_by_freq)

@@ -263,6 +263,10 @@ def _complex_expm1(B, x, y):
 def expm1(B, input: T):
     """`exp(input) - 1`, accurate near 0."""
     if input.dtype.is_complex:
+        x, y = B.real(input), B.imag(input)
+        half = B.sin(B.mul(y, 0.5))
+        return B.complex(B.sub(B.mul(B.expm1(x), B.cos(y)), B.mul(B.mul(half, half), 2)), B.mul(B.exp(x), B.sin(y)))
+    if input.dtype.is_complex:
         return _complex_expm1(B, B.real(input), B.imag(input))
     u = B.exp(input)
     v = B.sub(u, 1)

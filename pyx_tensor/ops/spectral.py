@@ -3,7 +3,7 @@
 `power` says how a transform over n points is scaled: by n^-power. A transform's adjoint is the opposite transform with
 the same scale, which is all that the gradients need.
 """
-from ..core.definitions import op, primitive
+from ..core.definitions import primitive
 from ..core.signature import T
 
 _SPECTRAL = dict(hidden=True, method=False, promote="float")
@@ -12,7 +12,7 @@ _SPECTRAL = dict(hidden=True, method=False, promote="float")
 @primitive(**_SPECTRAL, grad_name="FftC2C", vjp=dict(
     input=lambda B, g, dims, power, forward: B._fft_c2c(g, dims, power, not forward)), entry="fft_c2c")
 def _fft_c2c(B, input: T, dims, power, forward):
-    """Complex numbers over several dims, forward (e^-ikx) or inverse (e^ikx)."""
+    """Complex or real numbers over several dims, forward (e^-ikx) or inverse (e^ikx), to complex ones."""
 
 
 @primitive(**_SPECTRAL, grad_name="FftR2C", entry="fft_r2c", vjp=dict(

@@ -35,22 +35,25 @@ def _full_window(B, window, n_fft, like):
     return _with_zeros(B, window, missing // 2, missing - missing // 2) if missing else window
 
 
-# Padding mode: the place in a signal of n values that place i, maybe outside, is filled from.
-_SOURCE = {"reflect": lambda i, n: abs(i) if i < n else 2 * (n - 1) - i, "replicate": lambda i, n: min(max(i, 0), n - 1),
-           "circular": lambda i, n: i % n}
+# Padding mode: what comes before and after a signal x (batch, n), by `pad` values.
+_SIDES = {
+    "constant": lambda B, x, pad, n: [B.zeros((x.shape[0], pad), dtype=x.dtype, device=x.device)] * 2,
+    "reflect": lambda B, x, pad, n: [B.flip(x[:, 1:pad + 1], (1,)), B.flip(x[:, n - pad - 1:n - 1], (1,))],
+    "replicate": lambda B, x, pad, n: [B.expand(x[:, :1], (x.shape[0], pad)), B.expand(x[:, n - 1:], (x.shape[0], pad))],
+    "circular": lambda B, x, pad, n: [x[:, n - pad:], x[:, :pad]],
+}
 
 
 def _extended(B, x, pad, mode):
     """`x` (batch, time) continued by `pad` values on both sides."""
     n = x.shape[1]
-    if mode == "constant":
-        return _with_zeros(B, x, pad, pad)
-    if mode not in _SOURCE:
+    if mode not in _SIDES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if mode == "reflect" and pad >= n or mode == "circular" and pad > n or not n:
         raise RuntimeError(f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({pad}, {pad}) at "
                            f"dimension 2 of input [1, {x.shape[0]}, {n}]")
-    return B.index_select(x, 1, B.tensor([_SOURCE[mode](i, n) for i in range(-pad, n + pad)], device=x.device))
+    before, after = _SIDES[mode](B, x, pad, n)
+    return B.cat([before, x, after], 1)
 
 
 def _check_frames(what, length, n_fft, hop, win_length, window):
@@ -80,7 +83,7 @@ def _spectra(B, frames, power, onesided):
     dims = (frames.ndim - 1,)
     if onesided:
         return B._fft_r2c(frames, dims, power)
-    return B._fft_c2c(frames if frames.dtype.is_complex else frames.to(frames.dtype.to_complex()), dims, power, True)
+    return B._fft_c2c(frames, dims, power, True)
 
 
 @op()

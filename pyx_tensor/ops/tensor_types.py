@@ -1,7 +1,7 @@
 """Early PyTorch's names of tensors by dtype and device: `torch.FloatTensor`, `torch.cuda.LongTensor`.
 
-They are not classes that tensors have, but objects that stand for a dtype and a device: called, they make such a tensor;
-`isinstance(x, torch.FloatTensor)` tells whether x is one.
+They are not classes that tensors have, but objects that stand for a dtype, a device and a layout: called, they make such a
+tensor; `isinstance(x, torch.FloatTensor)` tells whether x is one.
 """
 import numpy as np
 
@@ -17,27 +17,32 @@ from ..core.tensor import TensorBase
 class tensortype(type):
     """The type of `torch.FloatTensor` and its kin."""
 
-    def __new__(cls, dtype, device_type):
-        where = "torch" if device_type == "cpu" else f"torch.{device_type}"
+    def __new__(cls, dtype, device_type, is_sparse):
+        where = ("torch" if device_type == "cpu" else f"torch.{device_type}") + (".sparse" if is_sparse else "")
         name = type_name(dtype).removeprefix("torch.")
-        return super().__new__(cls, name, (), {"__module__": where, "__doc__": f"Tensors of {dtype} on {device_type}."})
+        return super().__new__(cls, name, (), {"__module__": where, "__doc__": f"{'Sparse t' if is_sparse else 'T'}ensors of {dtype} on {device_type}."})
 
-    def __init__(cls, dtype, device_type):
+    def __init__(cls, dtype, device_type, is_sparse):
         cls.dtype = dtype
         cls.device_type = device_type
+        cls.is_sparse = is_sparse
 
     def __instancecheck__(cls, obj):
-        return isinstance(obj, TensorBase) and obj.dtype is cls.dtype and obj.device.type == cls.device_type
+        return (isinstance(obj, TensorBase) and obj.dtype is cls.dtype and obj.device.type == cls.device_type
+                and obj.is_sparse == cls.is_sparse)
 
     @property
     def is_cuda(cls):
         return cls.device_type == "cuda"
 
     def __call__(cls, *args, device=None):
-        """A tensor of that kind: of the sizes given (uninitialised), from nested lists, or on the memory of a tensor."""
+        """A tensor of that kind: of the sizes given (uninitialised), from nested lists, or on the memory of a tensor; a sparse one
+        from indices, values and, unless they tell it, the shape."""
         device = make_device(cls.device_type if device is None else device)
         if device.type != cls.device_type:
             raise RuntimeError(f"legacy constructor expects device type: {cls.device_type} but device type: {device.type} was passed")
+        if cls.is_sparse:
+            return cls._sparse(args, device)
         data = args[0] if len(args) == 1 else None
         if isinstance(data, TensorBase):
             if not isinstance(data, cls):
@@ -55,33 +60,46 @@ class tensortype(type):
         return Tensor(*args, dtype=cls.dtype, device=device)
 
 
+    def _sparse(cls, args, device):
+        if not args or all(isinstance(size, int) for size in args):
+            return B.sparse_coo_tensor(size=args or (0,), dtype=cls.dtype, device=device)
+        return B.sparse_coo_tensor(*args, dtype=cls.dtype, device=device)
+
+
 # what PyTorch has them for
 _DTYPES = ("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool")
 
 
-def _make(device_type):
-    made = (tensortype(by_name[name], device_type) for name in _DTYPES)
-    return {kind.__name__: kind for kind in made}
+_made = {}      # (device type, is sparse) -> {name: tensor type}
 
 
-_by_device = {"cpu": _make("cpu")}
-globals().update(_by_device["cpu"])
+def _types(device_type, is_sparse):
+    if (device_type, is_sparse) not in _made:
+        kinds = (tensortype(by_name[name], device_type, is_sparse) for name in _DTYPES)
+        _made[device_type, is_sparse] = {kind.__name__: kind for kind in kinds}
+    return _made[device_type, is_sparse]
 
 
 def types_of(device_type):
     """Name -> tensor type: the one set of them for a device type."""
-    if device_type not in _by_device:
-        _by_device[device_type] = _make(device_type)
-    return _by_device[device_type]
+    return _types(device_type, False)
+
+
+def sparse_types_of(device_type):
+    """Name -> type of sparse tensors: the one set of them for a device type."""
+    return _types(device_type, True)
+
+
+globals().update(types_of("cpu"))
 
 
 def named_type(name):
     """The tensor type of a name such as 'torch.FloatTensor' or 'torch.cuda.FloatTensor'; ValueError for others."""
     package, _, short = name.rpartition(".")
-    root, _, device_type = package.partition(".")
+    root, _, device_type = package.removesuffix(".sparse").partition(".")
     device_type = device_type or "cpu"
-    if root == "torch" and device_type.isidentifier() and short in _by_device["cpu"]:
-        return types_of(device_type)[short]
+    if root == "torch" and device_type.isidentifier() and short in types_of("cpu"):
+        return _types(device_type, package.endswith(".sparse"))[short]
     raise ValueError(f"invalid type: {name!r}")
 
 
@@ -90,7 +108,11 @@ def _as_named_type(x, kind):
     kind = named_type(kind) if isinstance(kind, str) else kind
     if not isinstance(kind, tensortype):
         raise RuntimeError(f"dtype must be a type, str, or dtype object, got {type(kind).__name__}")
-    return x if isinstance(x, kind) else x.to(kind.device_type, kind.dtype)
+    if isinstance(x, kind):
+        return x
+    if x.is_sparse != kind.is_sparse:
+        raise RuntimeError(f"type(): a tensor of type {x.type()} can't become {kind.__module__}.{kind.__name__}; use to_sparse() or to_dense()")
+    return x.to(kind.device_type, kind.dtype)
 
 
 setattr(B, "_as_named_type", _as_named_type)

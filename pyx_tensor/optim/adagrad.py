@@ -29,9 +29,26 @@ class Adagrad(TensorwiseOptimizer):
                                       initial_accumulator_value=initial_accumulator_value, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, fused=fused))
 
+    takes_sparse = True
+
+    def _check(self, parameter):
+        super()._check(parameter)
+        if parameter.grad.is_sparse and any(group["weight_decay"] for group in self.param_groups):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
     def _start(self, parameter, group):
         return {"sum": ops.full_like(parameter, group["initial_accumulator_value"])}
 
     def _update(self, parameter, gradient, state, group, step, lr):
+        if gradient.is_sparse:
+            return _sparse_update(parameter, gradient.coalesce(), state["sum"], group, step, lr)
         total = state["sum"].addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, kept(total.sqrt()).add_(group["eps"]), value=-lr / (1 + (step - 1) * group["lr_decay"]))
+
+
+def _sparse_update(parameter, gradient, total, group, step, lr):
+    """The step where a coalesced gradient has places."""
+    total.add_(gradient.square())
+    root = total.sparse_mask(gradient).values().sqrt().add_(group["eps"])
+    step_size = lr / (1 + (step - 1) * group["lr_decay"])
+    parameter.add_(ops.sparse_coo_tensor(gradient.indices(), gradient.values() / root, gradient.shape, is_coalesced=True), alpha=-step_size)

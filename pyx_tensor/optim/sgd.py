@@ -64,6 +64,6 @@ class SGD(TablewiseOptimizer):
             buffer = state.get("momentum_buffer")
             first.append(buffer is None)
             if buffer is None:
-                buffer = state["momentum_buffer"] = ops.empty_like(parameter)
+                buffer = state["momentum_buffer"] = ops.empty_like(parameter.grad)      # sparse where that is
             buffers.append(buffer)
         return buffers, first

@@ -7,7 +7,7 @@ from pickle import UnpicklingError
 from ..core.device import make_device
 from ..core.dtype import aliases, by_name
 from ..core.frontend import Parameter, Tensor
-from ..core.memory_format import memory_format, strided
+from ..core.memory_format import memory_format, sparse_coo, strided
 from ..core import memory_format as formats
 from ..core.size import Size
 from ..ops.tensor_types import types_of
@@ -69,9 +69,10 @@ def _empty(cls):
 
 
 def _layout(name):
-    if name != "torch.strided":
+    known = {repr(layout): layout for layout in (strided, sparse_coo)}
+    if not isinstance(name, str) or name not in known:
         raise NotImplementedError(f"load: tensors of layout {name!r} are not supported")
-    return strided
+    return known[name]
 
 
 _EMPTY = (list, dict, tuple, int, float, str, bool)
@@ -89,7 +90,7 @@ TORCH = {
     **{("torch._utils", name): function for name, function in builders.BY_NAME.items()},
     ("torch._tensor", "_rebuild_from_type_v2"): builders.rebuild_from_type, ("torch.serialization", "_get_layout"): _layout,
     ("torch", "Size"): Size, ("torch", "device"): make_device, ("torch", "Tensor"): Tensor, ("torch._tensor", "Tensor"): Tensor,
-    ("torch.nn.parameter", "Parameter"): Parameter, ("torch", "strided"): strided,
+    ("torch.nn.parameter", "Parameter"): Parameter, ("torch", "strided"): strided, ("torch", "sparse_coo"): sparse_coo,
     **{("torch", name): value for name, value in vars(formats).items() if isinstance(value, memory_format)},
     **{(module, name): kind for module in ("torch", "torch.storage", "torch.cuda") for name, kind in by_storage_name.items()},
     **{("torch", name): dtype for name, dtype in {**by_name, **aliases}.items()},

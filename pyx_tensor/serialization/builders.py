@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 from ..core.dtype import DType, by_name
 from ..core.frontend import Parameter, Tensor
+from ..core.memory_format import sparse_coo
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage, UntypedStorage
 
@@ -77,6 +78,16 @@ def rebuild_parameter_with_state(data, requires_grad, hooks, state):
     return parameter
 
 
+def rebuild_sparse_tensor(layout, data):
+    """A tensor of layout `sparse_coo` from (indices, values, shape) and, in newer files, whether it is coalesced."""
+    if layout is not sparse_coo:
+        raise NotImplementedError(f"load: the file holds a tensor of layout {_shown(layout)}, which is not supported")
+    if not isinstance(data, tuple) or len(data) not in (3, 4):
+        raise RuntimeError(f"load: a sparse tensor is made of {_shown(data)}, expected indices, values and a shape")
+    indices, values, shape, *rest = data
+    return B.sparse_coo_tensor(_tensor(indices), _tensor(values), _ints("size", shape), is_coalesced=bool(rest and rest[0]), check_invariants=True)
+
+
 def rebuild_from_type(function, kind, args, state):
     """A tensor with attributes, or of a subclass."""
     if function not in TENSOR_BUILDERS or not (isinstance(kind, type) and issubclass(kind, Tensor)):
@@ -110,7 +121,7 @@ def _refused(what):
 TENSOR_BUILDERS = (rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_parameter, rebuild_parameter_with_state)
 BY_NAME = {
     "_rebuild_tensor": rebuild_tensor, "_rebuild_tensor_v2": rebuild_tensor_v2, "_rebuild_tensor_v3": rebuild_tensor_v3,
-    "_rebuild_parameter": rebuild_parameter, "_rebuild_parameter_with_state": rebuild_parameter_with_state,
+    "_rebuild_sparse_tensor": rebuild_sparse_tensor, "_rebuild_parameter": rebuild_parameter, "_rebuild_parameter_with_state": rebuild_parameter_with_state,
     "_rebuild_qtensor": _refused("a quantised tensor"), "_rebuild_meta_tensor_no_storage": _refused("a tensor without values (on the device 'meta')"),
     "_rebuild_nested_tensor": _refused("a nested tensor"), "_rebuild_wrapper_subclass": _refused("a tensor that wraps others"),
     "_rebuild_device_tensor_from_numpy": lambda data, dtype, device, requires_grad: B.from_numpy(data).to(dtype).to(device).requires_grad_(requires_grad),

@@ -162,7 +162,13 @@ class _Writing:
             return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
         return self._save_tensor(obj)
 
+    def _save_sparse(self, tensor):
+        data = (tensor._indices(), tensor._values(), Size(tensor.shape), tensor.is_coalesced())
+        return self.save_reduce(_global("torch._utils", "_rebuild_sparse_tensor"), (tensor.layout, data), obj=tensor)
+
     def _save_tensor(self, tensor):
+        if tensor.is_sparse:
+            return self._save_sparse(tensor)
         if self.tell:
             self.memories.see(tensor)
         attributes = tensor.__dict__

@@ -4,4 +4,4 @@ Few operations reach a backend: `_lu_factor`, `_cholesky`, `_triangular_solve`, 
 library does faster than they do together. The rest is written in terms of these, so that it runs wherever they do.
 """
 from . import (  # noqa: F401  (each enters its operations)
-    products, triangular, lu, determinant, orthogonal, spectral, norms, inverses, least_squares, functions, ldl, lowrank, early)
+    products, triangular, lu, determinant, orthogonal, spectral, norms, inverses, least_squares, functions, ldl, lowrank, lobpcg, early)

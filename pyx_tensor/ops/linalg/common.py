@@ -52,16 +52,16 @@ def check_equations(name, A, right, left=True, names=("A", "B")):
         sizes = [f"{x.shape[-2]}x{x.shape[-1]}" for x in (A, right)]
         raise RuntimeError(f"{name}: Incompatible shapes of {names[0]} and {names[1]} for the equation {'AX = B' if left else 'XA = B'} "
                            f"({sizes[0]} and {sizes[1]})")
-    batch_shape(name, A, right)
+    check_batches(name, A, right)
 
 
-def batch_shape(name, *operands):
-    """The common batch sizes of several batches of matrices."""
-    try:
-        return tuple(B.broadcast_shapes(*[x.shape[:-2] for x in operands]))
-    except RuntimeError:
-        shapes = " and ".join(str(list(x.shape)) for x in operands)
-        raise RuntimeError(f"{name}: the batch dimensions of shapes {shapes} don't broadcast") from None
+def check_batches(name, x, y):
+    """RuntimeError where the batch sizes of two batches of matrices don't broadcast."""
+    if x.shape[:-2] != y.shape[:-2]:
+        try:
+            B.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        except RuntimeError:
+            raise RuntimeError(f"{name}: the batch dimensions of shapes {list(x.shape)} and {list(y.shape)} don't broadcast") from None
 
 
 def check_info(name, info, what):

@@ -10,9 +10,9 @@ from .lu import _zero_pivot
 
 # --- systems of equations: the right-hand side came first -----------------------------------------------------------
 @op(public=("gesv", "solve"), returns=("solution", "LU"))
-def gesv(B, input: T, A: T):
-    """(X, LU) with A X = `input`: the right-hand side comes first. `torch.linalg.solve(A, B)` is today's name for it."""
-    solution = B.linalg_solve(A, input)
+def gesv(B, other: T, A: T):
+    """(X, LU) with A X = B: the right-hand side B (`other`) comes first. `torch.linalg.solve(A, B)` is today's name for it."""
+    solution = B.linalg_solve(A, other)
     return solution, B._lu_factor(A)[0]
 
 
@@ -23,21 +23,21 @@ def trtrs(B, input: T, A: T, upper=True, transpose=False, unitriangular=False):
 
 
 @op(public=("gels", "lstsq"), nograd=True, entry=False, returns=("solution", "QR"))
-def gels(B, input: T, A: T):
-    """(X, QR): the X that minimise |A X - `input`|, those of least norm where A has more columns than rows.
+def gels(B, other: T, A: T):
+    """(X, QR): the X that minimise |A X - B|, those of least norm where A has more columns than rows.
 
-    The right-hand side comes first. The solution stands in the first rows of X; where A has more rows than columns, the rows
+    The right-hand side B (`other`) comes first. The solution stands in the first rows of X; where A has more rows than columns, the rows
     below hold what is left: the sum of their squares is that of the residuals. A must have full rank. There is no gradient;
     `torch.linalg.lstsq(A, B)`, which is today's name for it, has one.
     """
-    input, A = input.detach(), A.detach()
-    solution = B.linalg_lstsq(A, input, driver="gels").solution
+    other, A = other.detach(), A.detach()
+    solution = B.linalg_lstsq(A, other, driver="gels").solution
     compact, tau = B.geqrf(A)
     m, n = A.shape[-2:]
     if m > n:
-        right = B.unsqueeze(input, -1) if input.ndim == 1 else input
+        right = B.unsqueeze(other, -1) if other.ndim == 1 else other
         rest = B.narrow(B.ormqr(compact, tau, right, True, True), 0, n, m - n)
-        solution = B.cat([solution, B.squeeze(rest, -1) if input.ndim == 1 else rest], 0)
+        solution = B.cat([solution, B.squeeze(rest, -1) if other.ndim == 1 else rest], 0)
     return solution, compact
 
 

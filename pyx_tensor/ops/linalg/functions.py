@@ -185,17 +185,6 @@ def linalg_vander(B, x: T, *, N=None):
     return _powers(B, x, N)
 
 
-@op(method=False)
-def vander(B, x: T, N=None, increasing=False):
-    """The Vandermonde matrix of a vector: its powers in columns, falling unless `increasing`, N of them (len(x) by default)."""
-    if x.ndim != 1:
-        raise RuntimeError(f"x must be a one-dimensional tensor, got {x.ndim} dimensions")
-    if N is not None and N < 0:
-        raise RuntimeError(f"N must be non-negative, got N={N}")
-    columns = _powers(B, x, x.shape[0] if N is None else N)
-    return columns if increasing else B.flip(columns, (-1,))
-
-
 @op(hidden=True, method=False)
 def linalg_multi_dot(B, tensors: Ts):
     """The product of several matrices (the first and the last may be vectors), in the order that costs least.

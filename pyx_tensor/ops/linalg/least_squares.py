@@ -2,7 +2,7 @@
 from ...core.definitions import op
 from ...core.signature import T
 from ...core.typeinfo import finfo
-from .common import LinAlgError, batch_shape, check_info, check_matrices, check_same_dtype
+from .common import LinAlgError, check_batches, check_info, check_matrices, check_same_dtype
 from .inverses import _pinv_vjp
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
@@ -65,7 +65,7 @@ def linalg_lstsq(B, input: T, b: T, rcond=None, *, driver=None):
     driver, vector = _read("torch.linalg.lstsq", input, b, driver)
     m, n = input.shape[-2:]
     right = B.unsqueeze(b, -1) if vector else b
-    batch_shape("torch.linalg.lstsq", input, right)
+    check_batches("torch.linalg.lstsq", input, right)
     tolerance = finfo(input.dtype).eps * max(m, n) if rcond is None or driver == "gels" else rcond
     solution, rank, values, info = B._lstsq(input, right, tolerance, "gelsd" if driver in WITH_VALUES else "gelsy")
     check_info("torch.linalg.lstsq", info, lambda number: f"The algorithm failed to converge (error code: {number}).")

@@ -1,0 +1,571 @@
+"""Sparse tensors of coordinates: building, arithmetic, products, gradients, what they refuse."""
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+from pyx_tensor import nn
+from pyx_tensor.autograd import gradcheck, gradgradcheck
+
+DEVICES = ("cpu", "reference")
+INDICES = [[0, 1, 1, 0], [2, 0, 2, 2]]          # the last is the first again
+VALUES = [3.0, 4.0, 5.0, 6.0]
+DENSE = np.array([[0, 0, 9], [4, 0, 5.0]])
+
+
+def sample(device="cpu", dtype=None, **options):
+    return torch.sparse_coo_tensor(INDICES, VALUES, (2, 3), device=device, dtype=dtype, **options)
+
+
+def is_dense(result, expected, tolerance=1e-6):
+    assert result.layout is torch.strided and not result.is_sparse
+    np.testing.assert_allclose(result.detach().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def is_sparse(result, expected, tolerance=1e-6):
+    assert result.layout is torch.sparse_coo and result.is_sparse and isinstance(result, torch.Tensor)
+    assert tuple(result.shape) == np.shape(expected)
+    is_dense(result.to_dense(), expected, tolerance)
+
+
+def random_sparse(*shape, seed=0, density=0.4, sparse_dim=None, dtype=np.float64):
+    random = np.random.default_rng(seed)
+    array = random.standard_normal(shape) * (random.random(shape) < density)
+    return torch.from_numpy(array.astype(dtype)).to_sparse(sparse_dim), array
+
+
+# --- building -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_it_consists_of(device):
+    s = sample(device)
+    is_sparse(s, DENSE)
+    assert s.shape == (2, 3) and s.ndim == 2 and s.numel() == 6 and len(s) == 2 and s.dtype is torch.float32 and s.device.type == device
+    assert s._nnz() == 4 and s.sparse_dim() == 2 and s.dense_dim() == 0 and not s.is_coalesced()
+    assert s._indices().tolist() == INDICES and s._values().tolist() == VALUES
+    c = s.coalesce()
+    assert c.is_coalesced() and c.coalesce() is c
+    assert c.indices().tolist() == [[0, 1, 1], [2, 0, 2]] and c.values().tolist() == [9, 4, 5]
+    for what in ("indices", "values"):
+        with pytest.raises(RuntimeError, match=f"Cannot get {what} on an uncoalesced tensor"):
+            getattr(s, what)()
+
+
+def test_build_from_other_arguments():
+    assert torch.sparse_coo_tensor([[0, 3], [1, 0]], [1, 2]).shape == (4, 2)
+    empty = torch.sparse_coo_tensor((2, 3))
+    assert empty._nnz() == 0 and empty.shape == (2, 3) and not empty.to_dense().any()
+    assert torch.sparse_coo_tensor(size=(2, 3), dtype=torch.int32).dtype is torch.int32
+    assert torch.sparse_coo_tensor(INDICES, VALUES, (2, 3), dtype=torch.float64).dtype is torch.float64
+    assert sample(requires_grad=True).requires_grad
+    assert sample(is_coalesced=True).is_coalesced()
+    hybrid = torch.sparse_coo_tensor([[0, 2, 0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], (3, 2))
+    assert hybrid.sparse_dim() == 1 and hybrid.dense_dim() == 1
+    is_sparse(hybrid, [[6, 8], [0, 0], [3, 4]])
+    shared = torch.tensor([1.0])
+    s = torch.sparse_coo_tensor([[0]], shared)
+    shared.fill_(7)
+    assert s.to_dense().tolist() == [7]
+    for made in (torch.zeros(2, 3, layout=torch.sparse_coo), torch.empty(2, 3, layout=torch.sparse_coo), torch.zeros_like(sample()),
+                 torch.zeros_like(torch.ones(2, 3), layout=torch.sparse_coo), sample().new_zeros(2, 3)):
+        is_sparse(made, np.zeros((2, 3)))
+    is_dense(torch.zeros_like(sample(), layout=torch.strided), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: torch.sparse_coo_tensor([[0, -1]], [1, 2]), "negative index -1 for dim 0"),
+    (lambda: torch.sparse_coo_tensor([[0], [5]], [1], (2, 2)), "for dim 1, size is 2 but found index 5"),
+    (lambda: torch.sparse_coo_tensor(INDICES, [1.0, 2.0], (2, 3)), "same nnz, but got nnz from indices: 4, nnz from values: 2"),
+    (lambda: torch.sparse_coo_tensor(INDICES, VALUES, (2, 3, 4)), r"len\(size\) = 3, sparse_dim = 2, dense_dim = 0"),
+    (lambda: torch.sparse_coo_tensor([0, 1], [1.0, 2.0]), r"sparse_dim x nnz, but got: \[2\]"),
+    (lambda: torch.sparse_coo_tensor([[0]], 1.0), "at least one dim"),
+    (lambda: torch.sparse_coo_tensor([[0]], [[1.0, 2.0]], (1, 3)), r"expected \[1, 3\], got \[1, 2\]"),
+    (lambda: torch.sparse_coo_tensor([[1j]], [1.0]), "indices must be integers"),
+    (lambda: torch.sparse_coo_tensor((2, -1)), "negative dimension"),
+    (lambda: sample(is_coalesced=True, check_invariants=True), "cannot set is_coalesced to true"),
+    (lambda: torch.ones(2, layout=torch.sparse_coo), "not implemented for sparse layout"),
+    (lambda: torch.eye(2).to_sparse(3), r"must be in \[1,2\] range, but 3 is given"),
+    (lambda: sample().to_sparse(1), "sparse_dim argument"),
+    (lambda: torch.eye(2).coalesce(), "coalesce expected sparse coordinate tensor layout but got Strided"),
+    (lambda: torch.eye(2).values(), "values expected sparse tensor layout but got Strided"),
+])
+def test_build_refuses(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_from_dense(device):
+    x = torch.tensor(DENSE, device=device)
+    s = x.to_sparse()
+    assert s._nnz() == 3 and s.is_coalesced() and s.to_sparse() is s
+    is_sparse(s, DENSE)
+    rows = torch.tensor([[0.0, 0.0], [1.0, 0.0]], device=device).to_sparse(1)
+    assert rows._nnz() == 1 and rows.values().tolist() == [[1, 0]]
+    assert x.to_dense() is x and x.sparse_dim() == 0 and x.dense_dim() == 2 and x.to_dense(torch.float32).dtype is torch.float32
+    is_sparse(torch.tensor(3.0, device=device).to_sparse(), np.array(3.0))
+    is_sparse(torch.zeros(2, 0, device=device).to_sparse(), np.zeros((2, 0)))
+    is_sparse(x.sparse_mask(sample(device)), [[0, 0, 18], [4, 0, 5]])
+    is_sparse(s.sparse_mask(torch.tensor([[1.0, 0, 1], [0, 0, 1]], device=device).to_sparse()), [[0, 0, 9], [0, 0, 5]])
+
+
+def test_types():
+    assert sample().type() == "torch.sparse.FloatTensor"
+    made = torch.sparse.DoubleTensor(torch.tensor(INDICES), torch.tensor(VALUES).double(), (2, 3))
+    is_sparse(made, DENSE)
+    assert isinstance(made, torch.sparse.DoubleTensor) and not isinstance(made, torch.DoubleTensor) and not isinstance(made, torch.sparse.FloatTensor)
+    assert not isinstance(torch.ones(1), torch.sparse.FloatTensor) and isinstance(torch.ones(1), torch.FloatTensor)
+    assert torch.sparse.FloatTensor(2, 3).shape == (2, 3) and not isinstance(made, torch.cuda.sparse.DoubleTensor)
+    assert repr(torch.sparse_coo) == "torch.sparse_coo" and isinstance(torch.sparse_coo, torch.layout)
+    assert made.type("torch.sparse.DoubleTensor") is made
+    with pytest.raises(RuntimeError, match="to_sparse"):
+        torch.ones(1).type("torch.sparse.FloatTensor")
+
+
+def test_printing():
+    assert str(sample()) == """tensor(indices=tensor([[0, 1, 1, 0],
+                       [2, 0, 2, 2]]),
+       values=tensor([3., 4., 5., 6.]),
+       size=(2, 3), nnz=4, layout=torch.sparse_coo)"""
+    assert str(torch.zeros(2, 3, layout=torch.sparse_coo, dtype=torch.float64)) == """tensor(indices=tensor([], size=(2, 0)),
+       values=tensor([], size=(0,)),
+       size=(2, 3), nnz=0, dtype=torch.float64, layout=torch.sparse_coo)"""
+    assert str(sample(requires_grad=True)).endswith("layout=torch.sparse_coo, requires_grad=True)")
+    assert "device='reference:0', size=(2, 3)" in str(sample("reference"))
+
+
+def test_every_way_to_the_first_one_will_do():
+    """What sparse tensors can do is imported with the first of them, however that is made."""
+    for first in ("torch.zeros(2, 2, layout=torch.sparse_coo)", "pickle.loads(pickle.dumps(torch.eye(2).to_sparse()))"):
+        code = f"import pickle, sys, pyx_tensor as torch; assert 'pyx_tensor.ops.sparse_tensor' not in sys.modules; s = {first}; print((s + s).shape)"
+        assert "[2, 2]" in subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+UNARY = {"abs": np.abs, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "ceil": np.ceil, "expm1": np.expm1, "floor": np.floor,
+         "neg": np.negative, "round": np.round, "sign": np.sign, "sin": np.sin, "sinh": np.sinh, "square": np.square, "tan": np.tan, "tanh": np.tanh,
+         "trunc": np.trunc, "isnan": np.isnan, "relu": lambda x: np.maximum(x, 0), "log1p": np.log1p, "sqrt": np.sqrt, "deg2rad": np.deg2rad,
+         "positive": np.positive}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name, device):
+    s, array = sample(device) * 0.1, DENSE * 0.1
+    result = getattr(torch, name)(s)
+    is_sparse(result, UNARY[name](array), 1e-5)
+    is_sparse(getattr(s, name)(), UNARY[name](array), 1e-5)
+    if name + "_" in dir(torch.Tensor) and result.dtype is s.dtype:
+        written = s.clone()
+        assert getattr(written, name + "_")() is written
+        is_sparse(written, UNARY[name](array), 1e-5)
+        is_sparse(s, array)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums(device):
+    s, d = sample(device), torch.tensor([[1.0, 2, 3], [4, 5, 6]], device=device)
+    other = torch.sparse_coo_tensor([[0, 1], [0, 2]], [1.0, 1.0], (2, 3), device=device)
+    there = np.array([[1, 0, 0], [0, 0, 1]])
+    is_sparse(s + s, 2 * DENSE)
+    is_sparse(s + other, DENSE + there)
+    is_sparse(torch.sub(s, other, alpha=2), DENSE - 2 * there)
+    assert (s.coalesce() + other.coalesce()).is_coalesced()
+    is_dense(d + s, d.cpu().numpy() + DENSE)
+    is_dense(d - s, d.cpu().numpy() - DENSE)
+    is_dense(torch.add(d, s, alpha=2), d.cpu().numpy() + 2 * DENSE)
+    is_dense(d.clone().add_(s, alpha=2), d.cpu().numpy() + 2 * DENSE)
+    is_dense(d.clone().sub_(s), d.cpu().numpy() - DENSE)
+    written = s.clone()
+    written += other
+    is_sparse(written, DENSE + there)
+    written.sub_(other).mul_(2).div_(4)
+    is_sparse(written, DENSE / 2)
+    is_sparse(s, DENSE)
+    for call in (lambda: s + d, lambda: s + 1, lambda: s - d, lambda: s.clone().add_(d)):
+        with pytest.raises(RuntimeError, match=r"add\(sparse, dense\) is not supported"):
+            call()
+    with pytest.raises(RuntimeError, match="same size"):
+        s + torch.zeros(3, 2, layout=torch.sparse_coo, device=device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_products_and_quotients(device):
+    s, d = sample(device), torch.tensor([[1.0, 2, 3], [4, 5, 6]], device=device)
+    is_sparse(s * 2, 2 * DENSE)
+    is_sparse(2 * s, 2 * DENSE)
+    is_sparse(s * torch.tensor(2.0, device=device), 2 * DENSE)
+    is_sparse(s * d, DENSE * d.cpu().numpy())
+    is_sparse(d * s, DENSE * d.cpu().numpy())
+    is_sparse(s * d[0], DENSE * d[0].cpu().numpy())
+    is_sparse(s * s, DENSE ** 2)
+    is_sparse(s * torch.sparse_coo_tensor([[0, 0], [1, 2]], [7.0, 2.0], (2, 3), device=device), [[0, 0, 18], [0, 0, 0]])
+    is_sparse(s / 2, DENSE / 2)
+    is_sparse(s // 2, DENSE // 2)
+    is_sparse(torch.div(s, 2, rounding_mode="trunc"), DENSE // 2)
+    is_sparse(s ** 2, DENSE ** 2)
+    is_dense(d.clone().mul_(s), DENSE * d.cpu().numpy())
+    assert (sample(dtype=torch.int64) * 1.5).dtype is torch.float32 and (sample(dtype=torch.int64) / 2).dtype is torch.float32
+    with pytest.raises(RuntimeError, match="scalar or zero-dim"):
+        s / s
+    with pytest.raises(RuntimeError, match="zeroth power"):
+        s ** 0
+    with pytest.raises(NotImplementedError, match="to the power -1"):
+        s ** -1
+    with pytest.raises(RuntimeError, match="broadcast"):
+        s * torch.ones(2, 2, device=device)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        sample(dtype=torch.int64).mul_(1.5)
+
+
+def test_conversions():
+    s = sample()
+    assert s.double().dtype is torch.float64 and s.to(torch.int32).dtype is torch.int32 and s.bool().to_dense().tolist() == (DENSE != 0).tolist()
+    is_sparse(s.to("reference"), DENSE)
+    assert s.to("reference").device.type == "reference" and s.to(torch.float32) is s and s.type_as(s) is s
+    twin = s.clone()
+    twin.mul_(0)
+    is_sparse(s, DENSE)
+    s.data.mul_(2)
+    is_sparse(s, 2 * DENSE)
+    twin.copy_(s)
+    is_sparse(twin, 2 * DENSE)
+    is_sparse(twin.zero_(), np.zeros((2, 3)))
+    for again in (copy.deepcopy(s), pickle.loads(pickle.dumps(s)), torch.tensor(s), torch.as_tensor(s)):
+        is_sparse(again, 2 * DENSE)
+    out = torch.zeros_like(s)
+    assert torch.sin(s, out=out) is out
+    is_sparse(out, np.sin(2 * DENSE))
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+def test_shapes(device):
+    s, array = random_sparse(3, 4, 5, sparse_dim=2)
+    s = s.to(device)
+    is_sparse(s.transpose(0, 1), array.transpose(1, 0, 2))
+    is_sparse(s.permute(1, 0, 2), array.transpose(1, 0, 2))
+    is_sparse(s.unsqueeze(0), array[None])
+    is_sparse(s.unsqueeze(2), array[:, :, None])
+    is_sparse(s.unsqueeze(-1), array[..., None])
+    is_sparse(s.select(0, 1), array[1])
+    is_sparse(s[:, -1], array[:, -1])
+    is_sparse(s[:, :, 2], array[:, :, 2])
+    is_dense(s[1, 2], array[1, 2])
+    is_sparse(s.index_select(1, torch.tensor([3, 0, 3], device=device)), array[:, [3, 0, 3]])
+    is_sparse(s.index_select(2, torch.tensor([3, 0], device=device)), array[:, :, [3, 0]])
+    for dim in range(3):
+        is_sparse(torch.cat([s, s * 2, s], dim), np.concatenate([array, 2 * array, array], dim))
+        is_sparse(torch.stack([s, s * 2], dim), np.stack([array, 2 * array], dim))
+    for part, expected in zip(s.unbind(0), array):
+        is_sparse(part, expected)
+    assert len(list(s)) == 3
+    is_sparse(sample(device).t(), DENSE.T)
+    is_sparse(sample(device).T, DENSE.T)
+    assert not s.transpose(0, 1).is_coalesced() and torch.cat([s, s]).is_coalesced()
+    for wrong in (lambda: s.transpose(0, 2), lambda: s.permute(2, 1, 0), lambda: s.t(), lambda: torch.cat([s, s.unsqueeze(0)])):
+        with pytest.raises(RuntimeError):
+            wrong()
+    for wrong in (lambda: s.select(0, 3), lambda: s.select(3, 0), lambda: s.index_select(0, torch.tensor([3], device=device))):
+        with pytest.raises(IndexError):
+            wrong()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_over_dims(device):
+    s, array = random_sparse(3, 4, 5, sparse_dim=2)
+    s = s.to(device)
+    is_dense(s.sum(), array.sum(), 1e-12)
+    is_dense(torch.sparse.sum(s), array.sum(), 1e-12)
+    for dim in (0, 1, -1, (0, 2), (1, 2)):
+        is_sparse(torch.sparse.sum(s, dim), array.sum(dim), 1e-12)
+    is_dense(torch.sparse.sum(s, (0, 1)), array.sum((0, 1)), 1e-12)
+    is_dense(torch.sparse.sum(s, (0, 1, 2)), array.sum(), 1e-12)
+    assert torch.sparse.sum(s, dtype=torch.float32).dtype is torch.float32
+    whole = sample(device, torch.int32)
+    assert whole.sum().dtype is torch.int64 and whole.sum(0).dtype is torch.int64 and whole.sum().item() == 18
+    assert torch.norm(s).item() == pytest.approx(np.linalg.norm(array)) and s.any().item() and not (s * 0).any().item()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_softmax(device):
+    s = sample(device)
+    weights = np.exp([4.0 - 5, 0])
+    is_sparse(torch.sparse.softmax(s, 1), [[0, 0, 1], [weights[0] / weights.sum(), 0, weights[1] / weights.sum()]])
+    assert torch.sparse.softmax(s, 0).values().tolist() == pytest.approx([1 / (1 + np.exp(-4)), 1, 1 / (1 + np.exp(4))])
+    np.testing.assert_allclose(torch.sparse.log_softmax(s, 1).values().cpu().numpy(), np.log([1, *(weights / weights.sum())]), atol=1e-6)
+    hybrid = torch.ones(2, 3, device=device).to_sparse(1)
+    is_sparse(torch.sparse.softmax(hybrid, 1, dtype=torch.float64), np.full((2, 3), 1 / 3))
+    with pytest.raises(NotImplementedError):
+        torch.sparse.softmax(sample(device, torch.int64), 1)
+
+
+# --- matrix products ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+def test_matrix_products(device):
+    s, a = random_sparse(4, 5)
+    other, b = random_sparse(5, 3, seed=1)
+    s, other = s.to(device), other.to(device)
+    c = np.random.default_rng(2).standard_normal((5, 3))
+    d = torch.from_numpy(c).to(device)
+    for product in (torch.sparse.mm, torch.mm, torch.matmul, torch.spmm, lambda x, y: x @ y):
+        is_dense(product(s, d), a @ c, 1e-12)
+        is_sparse(product(s, other), a @ b, 1e-12)
+        is_dense(product(d.t(), s.t()), c.T @ a.T, 1e-12)
+    is_dense(s @ d[:, 0], a @ c[:, 0], 1e-12)
+    is_dense(torch.mv(s, d[:, 0]), a @ c[:, 0], 1e-12)
+    is_dense(d[:, 0] @ s.t(), a @ c[:, 0], 1e-12)
+    is_sparse(torch.hspmm(s, d), a @ c, 1e-12)
+    is_sparse(torch.smm(s, d), a @ c, 1e-12)
+    assert torch.hspmm(s, d).dense_dim() == 1 and torch.smm(s, d).dense_dim() == 0
+    start = torch.from_numpy(a[:, :3]).to(device)
+    is_dense(torch.addmm(start, s, d, beta=2, alpha=3), 2 * a[:, :3] + 3 * a @ c, 1e-12)
+    is_dense(torch.sparse.addmm(start, s, d, beta=0), a @ c, 1e-12)
+    is_sparse(torch.sspaddmm(start.to_sparse(), s, d, beta=2, alpha=3), 2 * a[:, :3] + 3 * a @ c, 1e-12)
+    batch = torch.stack([s, s * 2])
+    is_dense(torch.bmm(batch, torch.stack([d, d])), np.stack([a @ c, 2 * a @ c]), 1e-12)
+    is_dense(torch.zeros(4, 5, layout=torch.sparse_coo, dtype=torch.float64, device=device) @ d, np.zeros((4, 3)))
+    uncoalesced = torch.sparse_coo_tensor(INDICES, VALUES, (2, 5), dtype=torch.float64, device=device)
+    is_dense(uncoalesced @ d, np.pad(DENSE, ((0, 0), (0, 2))) @ c, 1e-12)
+    out = torch.empty(4, 3, dtype=torch.float64, device=device)
+    assert torch.mm(s, d, out=out) is out
+    is_dense(out, a @ c, 1e-12)
+
+
+@pytest.mark.parametrize("call", [
+    lambda s, d: torch.mm(s, d), lambda s, d: torch.mm(s, d.t().float()), lambda s, d: torch.mv(s, d[:, 0]), lambda s, d: torch.mm(s.unsqueeze(0), d),
+    lambda s, d: torch.addmm(s, s, d.t()), lambda s, d: torch.bmm(d.unsqueeze(0), s.unsqueeze(0)), lambda s, d: torch.hspmm(d, s), lambda s, d: s @ d[0, 0]])
+def test_products_refuse(call):
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        call(torch.ones(2, 3, dtype=torch.float64).to_sparse(), torch.ones(2, 3, dtype=torch.float64))
+
+
+def test_spdiags():
+    d = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
+    is_sparse(torch.sparse.spdiags(d, torch.tensor([0, 1]), (3, 3)), [[1, 5, 0], [0, 2, 6], [0, 0, 3]])
+    is_sparse(torch.sparse.spdiags(d, torch.tensor([-1, 2]), (3, 4)), [[0, 0, 6, 0], [1, 0, 0, 0], [0, 2, 0, 0]])
+    with pytest.raises(RuntimeError, match="duplicate"):
+        torch.sparse.spdiags(d, torch.tensor([1, 1]), (3, 3))
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+def made_from(v):
+    return torch.sparse_coo_tensor(INDICES, v, (2, 3))
+
+
+OF_VALUES = {
+    "to_dense": lambda s, d: s.to_dense() ** 2, "sparse.mm": lambda s, d: torch.sparse.mm(s, d.t()), "mm": lambda s, d: s @ d.t(),
+    "dense @ sparse": lambda s, d: d @ s.t(), "sparse @ sparse": lambda s, d: torch.sparse.mm(s, s.t()).to_dense(), "mv": lambda s, d: s @ d[0],
+    "sum": lambda s, d: s.sum() ** 2, "sparse.sum": lambda s, d: torch.sparse.sum(s, 1).to_dense() ** 2, "values": lambda s, d: s.coalesce().values() ** 2,
+    "dense + sparse": lambda s, d: (d + s) ** 2, "sparse + sparse": lambda s, d: (s + s.coalesce()).to_dense() ** 2, "neg": lambda s, d: (-s).to_dense() ** 2,
+    "mul": lambda s, d: (s * s).to_dense(), "mul dense": lambda s, d: (s * d).to_dense(), "mul number": lambda s, d: (s * 3).to_dense() ** 2,
+    "div": lambda s, d: (s / 3).to_dense() ** 2, "pow": lambda s, d: (s ** 3).to_dense(), "sin": lambda s, d: s.sin().to_dense(),
+    "softmax": lambda s, d: torch.sparse.softmax(s, 1).to_dense(), "log_softmax": lambda s, d: torch.sparse.log_softmax(s, 0).values(),
+    "t": lambda s, d: s.t().to_dense() ** 2, "select": lambda s, d: s[0].to_dense() ** 2, "element": lambda s, d: s[0, 2] ** 2,
+    "index_select": lambda s, d: s.index_select(1, torch.tensor([2, 2, 0])).to_dense() ** 2, "cat": lambda s, d: torch.cat([s, s], 1).to_dense() ** 2,
+    "stack": lambda s, d: torch.stack([s, s]).to_dense() ** 2, "hspmm": lambda s, d: torch.hspmm(s, d.t()).to_dense(), "smm": lambda s, d: torch.smm(s, d.t()).to_dense(),
+    "addmm": lambda s, d: torch.addmm(d[:, :2], s, d.t()), "sparse_mask": lambda s, d: (d ** 2).sparse_mask(s).coalesce().values() + s.coalesce().values(),
+    "dtype": lambda s, d: s.to(torch.complex128).to_dense().real ** 2, "norm": lambda s, d: torch.norm(s), "clone": lambda s, d: s.clone().to_dense() ** 2,
+}
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_gradient_of_values(name):
+    v = torch.tensor(VALUES, dtype=torch.float64, requires_grad=True)
+    d = torch.tensor([[1.0, 2, 3], [4, 5, 6]], dtype=torch.float64, requires_grad=True)
+    if name == "sparse_mask":
+        assert gradcheck(lambda v, d: OF_VALUES[name](made_from(v), d), (v, d)) and gradgradcheck(lambda v, d: OF_VALUES[name](made_from(v), d), (v, d))
+        return
+    assert gradcheck(lambda v, d: OF_VALUES[name](made_from(v), d) + 0 * d.sum(), (v, d))
+    assert gradgradcheck(lambda v, d: OF_VALUES[name](made_from(v), d) + 0 * d.sum(), (v, d))
+
+
+def test_gradients_through_to_sparse():
+    x = torch.tensor(DENSE, requires_grad=True)
+    (x.to_sparse().to_dense() ** 2).sum().backward()
+    is_dense(x.grad, 2 * DENSE)
+    x.grad = None
+    torch.sparse.mm(x.to_sparse(), torch.ones(3, 2, dtype=torch.float64)).sum().backward()
+    is_dense(x.grad, 2 * (DENSE != 0))
+
+
+@pytest.mark.parametrize("coalesce", (False, True))
+def test_gradient_of_a_sparse_leaf(coalesce):
+    def leaf():
+        s = sample(dtype=torch.float64)
+        return (s.coalesce() if coalesce else s).detach().requires_grad_()
+    d = torch.tensor([[0.0, 1], [2, 3], [4, 5]], dtype=torch.float64)
+    s = leaf()
+    torch.sparse.mm(s, d).sum().backward()
+    is_sparse(s.grad, [[0, 0, 9], [1, 0, 9]])
+    assert s.is_leaf and s.grad_fn is None and s.grad.is_coalesced()
+    s.to_dense().sum().backward()
+    is_sparse(s.grad, [[0, 0, 10], [2, 0, 10]])
+    s.grad = None
+    (s @ d).sum().backward()
+    is_dense(s.grad, [[1, 5, 9], [1, 5, 9]])
+    s.to_dense().sum().backward()
+    is_dense(s.grad, [[1, 5, 10], [2, 5, 10]])
+    s = leaf()
+    got, = torch.autograd.grad((torch.ones(2, 3, dtype=torch.float64) + s).sum(), s)
+    is_dense(got, np.ones((2, 3)))
+    got, = torch.autograd.grad(s.to_dense(masked_grad=False).sum(), s)
+    is_dense(got, np.ones((2, 3)))
+    seen = []
+    s.register_hook(seen.append)
+    product = s * 2
+    assert not product.is_leaf and product.requires_grad and "Backward" in repr(product)
+    product.to_dense().sum().backward()
+    is_sparse(seen[0], [[0, 0, 2], [2, 0, 2]])
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        s.mul_(2)
+    with torch.no_grad():
+        s.mul_(2)
+    assert s.requires_grad and not s.detach().requires_grad
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
+        s.backward()
+
+
+# --- tables of rows and optimizers --------------------------------------------------------------------------------
+def test_embedding():
+    layer = nn.Embedding(5, 2, sparse=True)
+    layer(torch.tensor([1, 1, 3])).sum().backward()
+    assert layer.weight.grad._nnz() == 3 and layer.weight.grad.sparse_dim() == 1
+    is_sparse(layer.weight.grad, [[0, 0], [2, 2], [0, 0], [1, 1], [0, 0]])
+    layer(torch.tensor([[0], [1]])).sum().backward()
+    is_sparse(layer.weight.grad, [[1, 1], [3, 3], [0, 0], [1, 1], [0, 0]])
+    (layer.weight * 1).sum().backward()
+    is_dense(layer.weight.grad, [[2, 2], [4, 4], [1, 1], [2, 2], [1, 1]])
+    same = layer.weight.grad
+    layer(torch.tensor([0])).sum().backward()
+    assert layer.weight.grad is same
+    is_dense(same, [[3, 3], [4, 4], [1, 1], [2, 2], [1, 1]])
+    padded = nn.Embedding(5, 2, padding_idx=1, sparse=True)
+    padded(torch.tensor([1, 2])).sum().backward()
+    is_sparse(padded.weight.grad, [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0]])
+    weight = torch.ones(3, 2, requires_grad=True)
+    (nn.functional.embedding(torch.tensor([1]), weight, sparse=True).sum() + (weight * 2).sum()).backward()
+    is_dense(weight.grad, [[2, 2], [3, 3], [2, 2]])
+    with pytest.raises(RuntimeError, match="scale_grad_by_freq"):
+        nn.Embedding(3, 2, sparse=True, scale_grad_by_freq=True)(torch.tensor([0])).sum().backward()
+    grad, = torch.autograd.grad((nn.functional.embedding(torch.tensor([1]), weight, sparse=True) ** 2).sum(), weight, create_graph=True)
+    is_sparse(grad, [[0, 0], [2, 2], [0, 0]])
+    grad.to_dense().sum().backward()
+
+
+def trained(optimizer, sparse, **options):
+    weight = torch.tensor(np.random.default_rng(0).standard_normal((4, 2)), requires_grad=True)
+    steps = getattr(torch.optim, optimizer)([weight], lr=0.1, **options)
+    for picked in ([1, 1, 2], [2, 0], [1]):
+        steps.zero_grad()
+        (nn.functional.embedding(torch.tensor(picked), weight, sparse=sparse) ** 2).sum().backward()
+        steps.step()
+    return weight.detach().numpy()
+
+
+@pytest.mark.parametrize("optimizer, options", [("SGD", {}), ("SGD", dict(momentum=0.9)), ("SGD", dict(momentum=0.9, nesterov=True)), ("SGD", dict(maximize=True)),
+                                                ("Adagrad", {}), ("Adagrad", dict(lr_decay=0.1, initial_accumulator_value=0.5))])
+def test_optimizers_take_sparse_gradients(optimizer, options):
+    np.testing.assert_allclose(trained(optimizer, True, **options), trained(optimizer, False, **options), rtol=1e-12)
+
+
+def test_sparse_adam():
+    """Its first step on a place is Adam's; later ones pass over places that the gradient doesn't list."""
+    weight = torch.ones(3, 1, requires_grad=True)
+    steps = torch.optim.SparseAdam([weight], lr=0.1)
+    for rows, expected in (([0], [0.9, 1, 1]), ([1], [0.9, 1 - 0.1 * (0.1 / 0.19) / np.sqrt(0.001 / 0.001999), 1])):
+        steps.zero_grad()
+        nn.functional.embedding(torch.tensor(rows), weight, sparse=True).sum().backward()
+        steps.step()
+        np.testing.assert_allclose(weight.detach().numpy()[:, 0], expected, rtol=1e-6)
+    weight.grad = torch.ones(3, 1)
+    with pytest.raises(RuntimeError, match="dense gradients, please consider Adam"):
+        steps.step()
+    for wrong in (dict(lr=0), dict(eps=0), dict(betas=(1, 0.9))):
+        with pytest.raises(ValueError, match="Invalid"):
+            torch.optim.SparseAdam([weight], **wrong)
+    with pytest.raises(ValueError, match="requires dense parameter"):
+        torch.optim.SparseAdam([sample().requires_grad_()])
+
+
+@pytest.mark.parametrize("optimizer", ("Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"))
+def test_other_optimizers_refuse(optimizer):
+    weight = torch.ones(3, 1, requires_grad=True)
+    nn.functional.embedding(torch.tensor([0]), weight, sparse=True).sum().backward()
+    with pytest.raises(RuntimeError, match="does not support sparse gradients"):
+        getattr(torch.optim, optimizer)([weight], lr=0.1).step()
+
+
+def test_clipping_and_zeroing():
+    weight = torch.ones(3, 2, requires_grad=True)
+    nn.functional.embedding(torch.tensor([0, 0, 1]), weight, sparse=True).sum().backward()
+    assert nn.utils.clip_grad_norm_([weight], 1.0).item() == pytest.approx(10 ** 0.5)
+    assert torch.norm(weight.grad).item() == pytest.approx(1, rel=1e-4)
+    steps = torch.optim.SGD([weight], lr=0.1)
+    steps.zero_grad(set_to_none=False)
+    is_sparse(weight.grad, np.zeros((3, 2)))
+
+
+# --- what can't be done -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("call, name", [
+    (lambda s: s.exp(), "exp"), (lambda s: s > 0, "gt"), (lambda s: s == s, "eq"), (lambda s: s.view(6), "view"), (lambda s: s.mean(), "mean"),
+    (lambda s: s.max(), "max"), (lambda s: torch.softmax(s, 1), "softmax"), (lambda s: s.sigmoid(), "sigmoid"), (lambda s: s.fill_(1), "fill_"),
+    (lambda s: s.resize_(3), "resize_"), (lambda s: s[0:1], "index"), (lambda s: s.__setitem__(0, 1), "index_put_"), (lambda s: s.exp_(), "exp_"),
+    (lambda s: torch.exp(torch.ones(2, 3), out=s), "out="), (lambda s: torch.cat([torch.ones(2, 3), s]), "cat"), (lambda s: s.reshape(6), "reshape"),
+    (lambda s: torch.einsum("ij->ji", s), "."), (lambda s: torch.where(torch.ones(2, 3) > 0, s, s), "."), (lambda s: s.contiguous(), "contiguous"),
+    (lambda s: torch.nn.functional.linear(torch.ones(1, 3), s), "."), (lambda s: torch.ones_like(s), "ones_like"), (lambda s: s.cumsum(0), "cumsum"),
+    (lambda s: torch.ones(2, 3).masked_fill_(s, 1), "masked_fill"), (lambda s: s.storage(), "storage"), (lambda s: torch.equal(s, s), "equal")])
+def test_unavailable(call, name):
+    with pytest.raises((NotImplementedError, RuntimeError), match=name):
+        call(sample())
+
+
+def test_host_access_is_refused():
+    s = sample()
+    for call, error in ((lambda: s.numpy(), TypeError), (lambda: np.asarray(s), TypeError), (lambda: s.item(), RuntimeError), (lambda: bool(s), RuntimeError),
+                        (lambda: s.tolist(), NotImplementedError), (lambda: s.data_ptr(), RuntimeError), (lambda: memoryview(s), BufferError),
+                        (lambda: s.stride(), RuntimeError), (lambda: s.nbytes, RuntimeError), (lambda: torch.ones(2, 3).copy_(s), RuntimeError),
+                        (lambda: s.copy_(torch.ones(2, 3)), RuntimeError)):
+        with pytest.raises(error):
+            call()
+    one = torch.sparse_coo_tensor([[0]], [2.0])
+    assert one.item() == 2 and bool(one) and float(one) == 2
+    assert torch.is_tensor(s) and torch.numel(s) == 6 and hash(s) and s.is_floating_point()
+
+
+def test_in_place_functions_reach_torch_function():
+    """As in PyTorch, classes with a `__torch_function__` see writes and `out=` too."""
+    calls = []
+
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            calls.append((func.__name__, sorted(kwargs or {})))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = torch.ones(2).as_subclass(Logged)
+    x.add_(1)
+    x *= 2
+    torch.exp(x, out=torch.empty(2))
+    assert calls == [("add_", []), ("mul_", []), ("exp", ["out"])]
+    assert type(x) is Logged and x.tolist() == [4, 4]
+
+
+def test_files():
+    """Written as PyTorch writes them; a file whose places lie outside of the shape is refused."""
+    import io
+    s = {"s": sample(), "c": sample().coalesce(), "h": random_sparse(3, 4, sparse_dim=1)[0]}
+    file = io.BytesIO()
+    torch.save(s, file)
+    for name, again in torch.load(io.BytesIO(file.getvalue())).items():
+        is_sparse(again, s[name].to_dense().numpy())
+        assert again.is_coalesced() == s[name].is_coalesced() and again._nnz() == s[name]._nnz() and again.dtype is s[name].dtype
+    moved = sample()
+    moved.array.shape = (1, 1)
+    file = io.BytesIO()
+    torch.save(moved, file)
+    with pytest.raises(RuntimeError, match="found index 1"):
+        torch.load(io.BytesIO(file.getvalue()))
