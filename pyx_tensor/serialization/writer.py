@@ -22,6 +22,7 @@ from .names import STORAGE_OF, public_module
 
 _LARGE = 1 << 20           # bytes of a storage from which on a warning says that little of it is seen
 
+_PLAIN = frozenset((str, int, float, bool, bytes, tuple, list, dict, OrderedDict, type(None)))
 _NO_HOOKS = OrderedDict()  # which files have at each tensor
 
 
@@ -115,6 +116,8 @@ class _Writing:
         return ("storage", _global(*name), key, location, numel, *((None,) if self.legacy else ()))
 
     def save(self, obj, save_persistent_id=True):
+        if type(obj) in _PLAIN:
+            return super().save(obj, save_persistent_id)
         if isinstance(obj, _Global):
             return self._save_name(obj)
         if isinstance(obj, _Call):
