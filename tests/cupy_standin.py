@@ -25,6 +25,13 @@ class Array(np.ndarray):
     def data(self):
         return types.SimpleNamespace(ptr=self.__array_interface__["data"][0])
 
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.__array_interface__, "version": 3}
+
+    def __dlpack_device__(self):
+        return 2, self._on
+
     def set(self, array, stream=None):
         asked.append("set")
         self.view(np.ndarray)[...] = array
@@ -204,9 +211,13 @@ def _gemm(handle, transa, transb, m, n, k, alpha, a, a_type, lda, stride_a, b, b
     target[...] = (product + keep * target.astype(wide) if keep else product).astype(dtype)
 
 
+class PinnedMemoryPointer(bytearray):
+    """Stands in for cupy.cuda.PinnedMemoryPointer."""
+
+
 def _alloc_pinned_memory(size):
     asked.append(("pinned", size))
-    return bytearray(size)
+    return PinnedMemoryPointer(size)
 
 
 Stream.null = Stream(null=True)
@@ -219,7 +230,7 @@ _runtime = types.SimpleNamespace(
 cuda = types.SimpleNamespace(
     runtime=_runtime, Device=Device, Stream=Stream, ExternalStream=ExternalStream, Event=Event, get_current_stream=lambda: _streams[-1],
     get_elapsed_time=lambda start, end: 1.5, MemoryPool=MemoryPool, using_allocator=lambda allocate: contextlib.nullcontext(),
-    alloc_pinned_memory=_alloc_pinned_memory, get_cublas_handle=lambda: 1,
+    alloc_pinned_memory=_alloc_pinned_memory, PinnedMemoryPointer=PinnedMemoryPointer, get_cublas_handle=lambda: 1,
     cublas=types.SimpleNamespace(gemmStridedBatchedEx=_gemm, setMathMode=lambda handle, mode: asked.append(("math", mode))),
     nvtx=types.SimpleNamespace(Mark=lambda text: asked.append(("mark", text)), RangePush=lambda text: asked.append(("push", text)),
                                RangePop=lambda: asked.append("pop")))
@@ -238,6 +249,19 @@ def asnumpy(array, stream=None, order="C", out=None, *, blocking=True):
 
 def argsort(array, axis=-1, kind=None):
     return _wrap(np.argsort(array.view(np.ndarray), axis=axis, kind=kind))
+
+
+def asarray(array, dtype=None):
+    """What lies on a device stays there; the rest goes to the current one."""
+    if hasattr(array, "__cuda_array_interface__") and not isinstance(array, np.ndarray):
+        array = np.asarray(types.SimpleNamespace(__array_interface__=array.__cuda_array_interface__, owner=array))
+        return array.view(Array)
+    return _wrap(np.array(array, dtype, copy=not isinstance(array, Array) or None))
+
+
+def from_dlpack(owner):
+    asked.append("dlpack")
+    return np.from_dlpack(types.SimpleNamespace(__dlpack__=owner.__dlpack__, __dlpack_device__=lambda: (1, 0))).view(Array)
 
 
 def get_default_memory_pool():

@@ -64,6 +64,8 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
         special: its module of special functions, if any.
     """
 
+    host_memory = False
+
     def __init__(self, xp=None, special=None):
         if xp is None:
             xp, special = load_cupy()
@@ -110,7 +112,12 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
 
     # -- arrays
     def to_numpy(self, array):
+        self._refuse_in_graph("values are brought to the host")
         return self.xp.asnumpy(array)
+
+    def from_numpy(self, array, index=0):
+        self._refuse_in_graph("values come from the host")
+        return self.create(self.xp.asarray, array, index=index)
 
     def address(self, array):
         return int(array.data.ptr)

@@ -1,4 +1,5 @@
 """What `pyx_tensor.cuda` asks of CUDA beside arrays: devices, streams, events, graphs and memory, by way of CuPy."""
+import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,6 +17,13 @@ def in_words(size):
     return f"{size:.2f} {UNITS[unit]}" if unit else f"{size} {UNITS[0]}"
 
 
+def owner_of(array):
+    """What holds an ndarray's memory."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array.obj if isinstance(array, memoryview) else array
+
+
 class RuntimeMethods:
     """Part of CupyBackend; `self.cuda` is the module `cupy.cuda`, `self.xp` CuPy."""
 
@@ -23,6 +31,7 @@ class RuntimeMethods:
         """Begin to keep accounts of memory, and let CuPy's requests for it fail with our error."""
         self._accounts = {}      # device -> Account
         self._captures = 0
+        self._held = []          # (event, what is kept until then)
         if hasattr(self.cuda, "set_allocator"):
             self.cuda.set_allocator(self._allocate)
 
@@ -80,11 +89,12 @@ class RuntimeMethods:
         """Record what a queue is given from now on, instead of doing it."""
         stream.begin_capture()
         self._captures += 1
+        self._held_by_graph = []
 
     def end_capture(self, stream):
-        """The graph of what was recorded."""
+        """The graph of what was recorded, and what it needs to live."""
         self._captures -= 1
-        return stream.end_capture()
+        return stream.end_capture(), self._held_by_graph
 
     def capturing(self):
         """Is a graph being captured?"""
@@ -170,26 +180,51 @@ class RuntimeMethods:
                 f"memory {in_words(used)} is allocated by pyx_tensor, and {in_words(max(held - used, 0))} is reserved by pyx_tensor but unallocated. If "
                 "reserved but unallocated memory is large, torch.cuda.empty_cache() gives it back.")
 
-    # -- copies to and from pinned memory, which need not be waited for
-    def pinned_empty(self, shape, dtype):
-        """An ndarray in memory that stays where it is, so that devices can read it on their own."""
-        dtype = np.dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        memory = self.cuda.alloc_pinned_memory(max(size, 1))
-        return np.frombuffer(memory, np.uint8, size).view(dtype).reshape(shape)
-
-    def copy_to_device(self, array, index):
-        """An array on a device with the values of an ndarray in pinned memory, copied when the queue comes to it."""
+    # -- copies between devices and the host, and pinned memory, with which they needn't be waited for
+    def transfer(self, array, index):
         with self.cuda.Device(index):
-            result = self.xp.empty(array.shape, array.dtype)
-            result.set(np.ascontiguousarray(array))
+            return array.copy()
+
+    def pinned_empty(self, shape, dtype):
+        """An ndarray in memory that stays where it is, so that devices read and write it on their own."""
+        dtype = np.dtype(dtype)
+        size = math.prod(shape) * dtype.itemsize
+        return np.frombuffer(self.cuda.alloc_pinned_memory(max(size, 1)), np.uint8, size).view(dtype).reshape(shape)
+
+    def is_pinned(self, owner):
+        return isinstance(owner, self.cuda.PinnedMemoryPointer)
+
+    def _refuse_in_graph(self, what):
+        if self.capturing():
+            raise RuntimeError(f"{what} while a CUDA graph is captured: a replay would not do it again. Do it before, or copy into a tensor "
+                               "between replays")
+
+    def from_host(self, array, index, non_blocking=False):
+        if not (non_blocking and array.flags.c_contiguous and self.is_pinned(owner_of(array))):
+            return self.from_numpy(array, index)
+        with self.cuda.Device(index):
+            result, stream = self.xp.empty(array.shape, dtype=array.dtype), self.cuda.get_current_stream()
+            result.set(array, stream=stream)
+            self.hold(array, stream)
             return result
 
-    def copy_to_host(self, array, out):
-        """Begin to copy an array into an ndarray in pinned memory."""
+    def to_host(self, array, non_blocking=False):
+        if not non_blocking:
+            return self.to_numpy(array)
         with self.cuda.Device(self.index_of(array)):
-            self.xp.asnumpy(array, out=out, blocking=False)
-        return out
+            host = self.pinned_empty(array.shape, array.dtype)
+            self.xp.asnumpy(array, out=host, blocking=False)
+            self.hold((array, host), self.cuda.get_current_stream())
+            return host
+
+    def hold(self, array, stream):
+        if self.capturing():
+            self._held_by_graph.append(array)
+            return
+        self._held = [(event, kept) for event, kept in self._held if not event.done]
+        event = self.cuda.Event(disable_timing=True)
+        event.record(stream)
+        self._held.append((event, array))
 
     def same_memory(self, owner):
         """An array over the memory of whatever has `__cuda_array_interface__` or `__dlpack__`."""

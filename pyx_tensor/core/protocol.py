@@ -32,6 +32,7 @@ class Backend(DerivedEntries):
     strided = False            #: arrays have strides, and ``as_strided`` makes any view
     views = False              #: slices and reshapes share memory with their array
     mutable = False            #: ``copy_`` writes in place
+    host_memory = True         #: ``from_numpy`` and ``to_numpy`` may share memory with their argument
     recycler = 0               #: address of a C function int(PyObject*) offered the array of a tensor that dies; 0: none
     fallback_to_cpu = False    #: run what is missing on the CPU, with one warning per operation
 
@@ -69,6 +70,25 @@ class Backend(DerivedEntries):
     def to_numpy(self, array):
         """A numpy.ndarray with the values of `array` (shared where the backend can)."""
         raise NotImplementedError
+
+    def transfer(self, array, index):
+        """A copy on another device of this backend."""
+        return self.from_numpy(self.to_numpy(array).copy(), index)
+
+    def from_host(self, array, index, non_blocking=False):
+        """`from_numpy`, which with `non_blocking` need not wait: the caller leaves the ndarray's values as they are until it has synchronized."""
+        return self.from_numpy(array, index)
+
+    def to_host(self, array, non_blocking=False):
+        """`to_numpy`, which with `non_blocking` need not wait: the caller reads the values after it has synchronized."""
+        return self.to_numpy(array)
+
+    def is_pinned(self, owner):
+        """Is the owner of an ndarray's memory one of those that `pinned_empty` makes?"""
+        return False
+
+    def hold(self, array, stream):
+        """Keep an array's memory until what a queue of work has been given so far is done."""
 
     def dtype_name(self, array):
         """The name of the array's dtype, a key of `dtypes`."""
