@@ -277,6 +277,15 @@ def _strided(x, shape, strides):
         return np.lib.stride_tricks.as_strided(x.view(np.ndarray), shape, strides).view(Array)
 
 
+class _Linalg:
+    """numpy.linalg with results of our class."""
+
+    def __getattr__(self, name):
+        found = getattr(np.linalg, name)
+        return lambda a, *args, **keywords: _wrap(found(a.view(np.ndarray), *args, **keywords))
+
+
+linalg = _Linalg()
 MISSING = ("astype", "concat", "permute_dims", "cumulative_sum", "cumulative_prod", "pow", "asin", "acos", "atan", "bitwise_invert", "bool")
 
 
