@@ -18,6 +18,7 @@ from ..core.memory_format import sparse_coo
 from ..core.mode import is_grad_enabled
 from ..core.record import namespace as B
 from ..core.record import type_name
+from ..core.signature import Raw, T
 from ..core.size import Size
 from ..core.tensor import TensorBase, wrap
 from .sparse_places import BOOL, INT64, matches, unique_places
@@ -66,6 +67,16 @@ def _refusal(name, tensor):
                                f"{tensor.layout}. Use Tensor.to_dense() first.")
 
 
+def _why_no_tensors(func, name, args, error):
+    """What to raise where a handler stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    signature = func.op.signature if hasattr(func, "op") else None
+    for parameter, kind, value in zip(signature.params, signature.kinds, args) if signature else ():
+        if kind in (T, Raw) and not isinstance(value, TensorBase):
+            return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+    wrong = [value for value in args if isinstance(value, (list, tuple, int, float))]
+    return TypeError(f"{name}(): can't be done with sparse tensors and a {type(wrong[0]).__name__}") if wrong else error
+
+
 def _unavailable(name):
     def method(self, *args, **kwargs):
         raise _refusal(name, self)
@@ -81,7 +92,10 @@ class SparseTensor(Tensor):
         name = func.op.name if hasattr(func, "op") else func.__name__
         found = cls._handler(name)
         if found is not None:
-            return cls._result_of(name, found(*args, **(kwargs or {})))
+            try:
+                return cls._result_of(name, found(*args, **(kwargs or {})))
+            except AttributeError as error:
+                raise _why_no_tensors(func, name, args, error) from None
         found = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(item, SparseTensor)]
         if not found:
             raise NotImplementedError(f"{name}: out= can't be a sparse tensor")
