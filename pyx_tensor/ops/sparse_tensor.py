@@ -21,6 +21,7 @@ from ..core.record import type_name
 from ..core.signature import Raw, T
 from ..core.size import Size
 from ..core.tensor import TensorBase, wrap
+from .sparse_memory import WithoutMemory
 from .sparse_places import BOOL, INT64, matches, unique_places
 
 HANDLERS = {}        # name of an operation, in place with '_' -> function of its arguments, some of them sparse
@@ -84,7 +85,7 @@ def _unavailable(name):
     return method
 
 
-class SparseTensor(Tensor):
+class SparseTensor(WithoutMemory, Tensor):
     """A tensor of layout `sparse_coo`: zero except at places that are listed. Made by `sparse_coo_tensor` or `to_sparse`."""
 
     @classmethod
@@ -187,35 +188,6 @@ class SparseTensor(Tensor):
     @property
     def data(self):
         return self._detached()
-
-    def stride(self, dim=None):
-        raise RuntimeError("sparse tensors do not have strides")
-
-    def is_contiguous(self, memory_format=None):
-        return False
-
-    def data_ptr(self):
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-    def storage(self):
-        raise NotImplementedError("Cannot access storage of a sparse tensor")
-
-    untyped_storage = storage_offset = storage
-
-    @property
-    def nbytes(self):
-        raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the "
-                           "indices and values.")
-
-    def numpy(self, *, force=False):
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-
-    def _host_array(self):
-        if self.numel() != 1:
-            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return dense(self)._host_array()
-
-    tolist = __dlpack__ = __dlpack_device__ = _unavailable("tolist")
 
     def __getitem__(self, index):
         result = self
