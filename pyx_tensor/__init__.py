@@ -37,8 +37,15 @@ _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
-        "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
+        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
+        "array_api", "__config__"), None),
     "compile": "compiler",
+    **dict.fromkeys(("amp", "profiler"), None),
+    **dict.fromkeys((
+        "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+        "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled",
+        "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+        "set_autocast_gpu_dtype"), "amp.autocast_mode"),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
@@ -54,6 +61,17 @@ _LAZY = {
                      "triplet_margin_loss"), "_torch_forms"),
     "set_printoptions": "core.printing", "get_printoptions": "core.printing",
 }
+
+
+def _array_namespace(self, /, *, api_version=None):
+    """The Python array API standard over tensors, `pyx_tensor.array_api`; ValueError for a version that it isn't."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: version {api_version!r} of the array API standard isn't supported, 2021.12 to 2024.12 are")
+    from . import array_api
+    return array_api
+
+
+Tensor.__array_namespace__ = _array_namespace
 
 
 def __getattr__(name):

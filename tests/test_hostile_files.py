@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 
+import numpy as np
 import pytest
 import pyx_tensor as torch
 from early_tar import Reference, early_tar
@@ -226,6 +227,20 @@ def test_references_to_storages(old, new):
     for wrap in (container, lambda data: stream(data, pickle.dumps(["0"], 2) + struct.pack("<q", 4) + b"\0" * 16)):
         with pytest.raises((*REFUSED, TypeError)):
             load(wrap(tensor(storage=STORAGE.replace(old, new))))
+
+
+def test_bools_are_zero_or_one():
+    """A byte of another value would be counted as several, and overrun what was set aside for what is counted."""
+    bools = STORAGE.replace(b"FloatStorage", b"BoolStorage")
+    data = tensor(storage=bools)
+    untyped = tensor(storage=STORAGE.replace(b"FloatStorage", b"UntypedStorage")).replace(b"_v2", b"_v3").replace(b")RtR.", b")Rctorch\nbool\ntR.")
+    array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85C\x01btR(K\x01K\x04\x85cnumpy\ndtype\n(X\x02\x00\x00\x00b1\x89\x88tR\x89C\x04\x00\xff\x01\x02tb."
+    for pickled in (data, untyped, b"\x80\x03" + array):
+        x = load(container(pickled, {"0": b"\x00\xff\x01\x02"}))
+        assert np.asarray(x).view(np.uint8).tolist() == [0, 1, 1, 1]
+    header = b'{"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}}'
+    x = safetensors.load(struct.pack("<Q", len(header)) + header + b"\x00\xff\x01")["a"]
+    assert x.numpy().view(np.uint8).tolist() == [0, 1, 1]
 
 
 def test_paths_in_a_container_lead_nowhere(tmp_path, monkeypatch):

@@ -100,7 +100,7 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
-           numbers="any", scope=namespace, refuse=None, exact_out=None):
+           numbers="any", scope=namespace, refuse=None, exact_out=None, out_apart=False):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -115,6 +115,7 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
     operation.numbers = NUMBERS[numbers]
     operation.refuse = refuse
     keeps_dtype = promote in (None, "same") and result == "same" and bool(vjp or nograd)
+    signature.out_apart = out_apart
     operation.exact_out = keeps_dtype if exact_out is None else exact_out
     shape = _call_shape(signature, bool(returns or aux))
     return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
@@ -130,6 +131,7 @@ def op(**options):
         promote: None, 'common', 'float', 'sum', 'float_only' or 'same': how the operands' dtypes give the compute dtype.
         result: 'same' where a kernel's result has the compute dtype.
         returns: names of several outputs (`named`: the tuple's own name). nondiff: those without a gradient. aux: names of hidden outputs behind them.
+            'name@parameter' stands in for the parameter in gradients of gradients, which then needn't be kept: they flow to it.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
@@ -138,6 +140,7 @@ def op(**options):
         refuse: function(*arguments) giving the reason where values are refused that a kernel would take, or None.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
+        out_apart: `out=` may not be an operand's own memory, as results are written while operands are still read elsewhere.
         exact_out: `out=` must have the result's dtype, not one that it can be cast to. By default so where operands aren't promoted.
     """
     return lambda function: define(Signature(function), primitive=False, **options)

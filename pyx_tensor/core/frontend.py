@@ -255,7 +255,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(leaf)` after this leaf's `grad` has been accumulated."""
-        from .graph import RemovableHandle
+        from .hooks import RemovableHandle
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:

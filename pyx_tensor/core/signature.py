@@ -18,7 +18,7 @@ ALIASES = {"x": "input", "a": "input", "x1": "input", "x2": "other", "axis": "di
 class Signature:
     """Names, kinds and defaults of a definition's parameters (without the leading `B`)."""
 
-    __slots__ = ("function", "name", "params", "kinds", "defaults", "n_positional", "required", "sizes_at")
+    __slots__ = ("function", "name", "params", "kinds", "defaults", "n_positional", "required", "sizes_at", "out_apart")
 
     REQUIRED = object()
 
@@ -37,6 +37,7 @@ class Signature:
         given.update(function.__kwdefaults__ or {})
         self.defaults = [given.get(p, self.REQUIRED) for p in self.params]
         self.required = sum(d is self.REQUIRED for d in self.defaults)
+        self.out_apart = False        # `out=` may not even be an operand's own memory
         self.sizes_at = self.kinds.index(Sizes) if Sizes in self.kinds else -1
 
     def bind(self, args, kwargs):

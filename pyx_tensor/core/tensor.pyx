@@ -479,6 +479,7 @@ cdef class TensorBase:
 
     cdef int adopt(self, TensorBase other) except -1:
         """Become an alias of another tensor, outside of the graph."""
+        check_layout(other)
         self.dtype = other.dtype
         self.device = other.device
         self.inference = other.inference
@@ -615,6 +616,7 @@ cdef class TensorBase:
     def data(self, TensorBase value not None):
         if value.device is not self.device and has_node(self):
             raise RuntimeError("incompatible tensor type: the device of a non-leaf's data can't change")
+        check_layout(value)
         self.dtype = value.dtype
         self.device = value.device
         self.point_at(value.array, value.storage_())
@@ -694,6 +696,13 @@ cdef Py_ssize_t extent(cnp.ndarray array) noexcept:
             return 0
         last += (cnp.PyArray_DIM(array, i) - 1) * cnp.PyArray_STRIDE(array, i)
     return last
+
+
+cdef int check_layout(TensorBase t) except -1:
+    """NotImplementedError for contents that aren't an array of the backend, which an object of another class couldn't read."""
+    if type(t.array) is not cnp.ndarray and hasattr(t.array, "layout"):
+        raise NotImplementedError(f"a tensor of layout {t.array.layout} can't become a Parameter or the data of another tensor; use to_dense() first")
+    return 0
 
 
 cdef int check_grad(TensorBase t, object grad) except -1:

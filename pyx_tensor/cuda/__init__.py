@@ -154,3 +154,10 @@ def manual_seed(seed):
 def manual_seed_all(seed):
     """As `manual_seed`, for all devices."""
     manual_seed(seed)
+
+
+def __getattr__(name):
+    if name != "amp":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module      # mixed precision is imported when it is first asked for
+    return import_module(f"{__name__}.amp")

@@ -212,3 +212,20 @@ def _warned_empty(tensor):
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return True
     return False
+
+
+def _deprecated(function):
+    """The function under its older name, without the underscore."""
+    name = function.__name__[:-1]
+
+    def older(*args, **kwargs):
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = name
+    older.__doc__ = f"The deprecated name of :func:`{name}_`."
+    globals()[name] = older
+
+
+for _function in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_):
+    _deprecated(_function)

@@ -51,6 +51,11 @@ def is_set_to(self, tensor):
             and self.shape == tensor.shape and self.stride() == tensor.stride())
 
 
+def to_device(self, device, /, *, stream=None):
+    """The array API standard's name of `to(device)`."""
+    return self.to(device)
+
+
 def is_same_size(self, other):
     """Whether two tensors have the same shape."""
     return self.shape == other.shape
@@ -72,7 +77,7 @@ def resize_as(self, tensor):
     return resize(self, tuple(tensor.shape))
 
 
-methods.update(dim_order=dim_order, is_set_to=is_set_to, is_same_size=is_same_size, record_stream=record_stream, resize=resize, resize_as=resize_as,
+methods.update(to_device=to_device, dim_order=dim_order, is_set_to=is_set_to, is_same_size=is_same_size, record_stream=record_stream, resize=resize, resize_as=resize_as,
                const_data_ptr=lambda self: self.data_ptr(), module_load=lambda self, other, assign=False: other.detach() if assign else other.detach().to(self))
 
 
@@ -114,6 +119,11 @@ def reinforce(self, reward):
     raise RuntimeError("reinforce() was removed. Differentiate -log_prob(action) * reward instead.")
 
 
+def where(self, condition, other):
+    """This tensor's elements where the condition is True, those of `other` elsewhere: `torch.where(condition, self, other)`."""
+    return B.where(condition, self, other)
+
+
 def polygamma(self, n):
     """`torch.polygamma(n, self)`."""
     return B.polygamma(n, self)
@@ -137,7 +147,7 @@ def logical_not_(self):
     return self.copy_(B.logical_not(self))
 
 
-methods.update(new=new, apply_=apply_, map_=map_, map2_=map2_, reinforce=reinforce, polygamma=polygamma, polygamma_=polygamma_,
+methods.update(where=where, new=new, apply_=apply_, map_=map_, map2_=map2_, reinforce=reinforce, polygamma=polygamma, polygamma_=polygamma_,
                float_power_=float_power_, logical_not_=logical_not_, narrow_copy=functions["narrow_copy"])
 methods.update(__div__=lambda self, other: self / other, __rdiv__=lambda self, other: other / self, __idiv__=lambda self, other: self.div_(other),
                __long__=Tensor.__int__, __nonzero__=Tensor.__bool__)

@@ -343,9 +343,11 @@ def from_numpy(ndarray):
 
 
 def _plain(data):
-    """Data without tensors in it, and the dtype of those it had."""
+    """Data without tensors in it, and the dtype of those and of NumPy's numbers in it."""
     if isinstance(data, TensorBase):
         return data.detach()._host_array(), data.dtype
+    if isinstance(data, np.generic) and data.dtype.kind in "biufc":
+        return data, of_numpy(data.dtype)
     if isinstance(data, (list, tuple)):
         parts = [_plain(item) for item in data]
         found = None
@@ -354,6 +356,16 @@ def _plain(data):
                 found = dtype if found is None else _promote_types(found, dtype)
         return [p for p, _ in parts], found
     return data, None
+
+
+def _with_numbers(data, dtype):
+    """`dtype` promoted with those of Python's numbers in nested sequences."""
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            dtype = _with_numbers(item, dtype)
+        elif isinstance(item, (int, float, complex)) and not isinstance(item, np.generic):
+            dtype = _promote_types(dtype, _dtype_of_scalar(item))
+    return dtype
 
 
 def _check_nesting(data, path=0):
@@ -387,7 +399,7 @@ def _array_of(data, dtype):
             raise TypeError("new(): invalid data type 'str'")
         raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
     if found is not None:
-        return array, found
+        return array, _with_numbers(data, found) if isinstance(data, list) else found
     if isinstance(data, np.generic):
         return array, of_numpy(array.dtype)
     if array.dtype == np.float64:

@@ -391,9 +391,9 @@ def nll_loss_backward(B, g: T, input: T, target: Raw, weight: T, reduction, igno
     return B.reshape(B.scatter(zeros, 1, target, B.unsqueeze(each, 1)), tuple(input.shape))
 
 
-@op(promote="same", method=False, hidden=True, grad_name="NllLoss", aux=("log_probs", "total_weight"), vjp=dict(
-    input=lambda B, g, input, target, weight, reduction, ignore_index, log_probs, total_weight:
-        B.cross_entropy_backward(g, input, target, weight, reduction, ignore_index, log_probs, total_weight)))
+@op(promote="same", method=False, hidden=True, grad_name="NllLoss", aux=("log_probs@input", "total_weight"), vjp=dict(
+    input=lambda B, g, target, weight, reduction, ignore_index, log_probs, total_weight:
+        B.cross_entropy_backward(g, log_probs, target, weight, reduction, ignore_index, log_probs, total_weight)))
 def cross_entropy(B, input: T, target: Raw, weight: T = None, reduction="mean", ignore_index=-100):
     """`nll_loss` of the log softmax of scores (samples, classes)."""
     log_probs = B.log_softmax(input, 1)
@@ -403,9 +403,9 @@ def cross_entropy(B, input: T, target: Raw, weight: T = None, reduction="mean", 
 
 @op(promote="common", method=False, hidden=True, entry="cross_entropy_backward")
 def cross_entropy_backward(B, g: T, input: T, target: Raw, weight: T, reduction, ignore_index, log_probs: Raw, total_weight: Raw):
-    """The gradient of cross_entropy's input.
+    """The gradient of cross_entropy's input, or of log probabilities in its place: they have the same log softmax, and its slope.
 
-    The body computes the log probabilities again, for gradients of gradients pass through them.
+    The body computes that again, for gradients of gradients pass through it.
     """
     log_probs = B.log_softmax(input, 1)
     return B.log_softmax_backward(B.nll_loss_backward(g, log_probs, target, weight, reduction, ignore_index, total_weight), log_probs, 1)

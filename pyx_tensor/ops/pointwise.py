@@ -523,6 +523,8 @@ def masked_fill(B, input: T, mask: Raw, value):
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
     if not hasattr(value, "dtype"):
         value = B.full((), value, dtype=input.dtype, device=input.device)
+    if value.dtype.is_complex and not input.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: value={value.item()} of masked_fill()")
     return B._where(mask if mask.dtype.name == "bool" else mask.bool(), value.to(input.dtype), input)
 
 

@@ -11,12 +11,12 @@ def _needs_integers(name, index, dtypes=("int64", "int32"), error=RuntimeError):
         raise error(f"{name}(): Expected dtype int32/int64 for index, got {index.dtype}")
 
 
-@primitive(vjp=dict(input=lambda B, g, input_shape, dim, index: B.index_add(B.zeros(input_shape, dtype=g.dtype, device=g.device), dim, index, g)))
+@primitive(out_apart=True, vjp=dict(input=lambda B, g, input_shape, dim, index: B.index_add(B.zeros(input_shape, dtype=g.dtype, device=g.device), dim, index, g)))
 def index_select(B, input: T, dim: Dim, index: Raw):
     """The slices of a dim at the positions in a 1-d tensor of integers."""
 
 
-@op(vjp=dict(input=lambda B, g, input_shape, dim, index: B.scatter_add(B.zeros(input_shape, dtype=g.dtype, device=g.device), dim, index, g)))
+@op(out_apart=True, vjp=dict(input=lambda B, g, input_shape, dim, index: B.scatter_add(B.zeros(input_shape, dtype=g.dtype, device=g.device), dim, index, g)))
 def gather(B, input: T, dim: Dim, index: Raw):
     """Elements at positions along a dim: `out[i][j] = input[i][index[i][j]]` for dim 1.
 
@@ -67,7 +67,7 @@ def nonzero_static(B, input: T, *, size, fill_value=-1):
 
 
 # --- by positions -------------------------------------------------------------------------------------------------
-@op(exact_out=True)
+@op(out_apart=True, exact_out=True)
 def take(B, input: T, index: Raw):
     """Elements at positions in the flattened tensor, in the shape of `index`; negative ones count from the end."""
     if index.dtype.name != "int64":
@@ -78,7 +78,7 @@ def take(B, input: T, index: Raw):
     return B.reshape(B.index_select(B.reshape(input, (-1,)), 0, places), tuple(index.shape))
 
 
-@op(exact_out=True)
+@op(out_apart=True, exact_out=True)
 def take_along_dim(B, input: T, indices: Raw, dim: Dim = None):
     """`gather` in which input and indices broadcast; without a dim, on the flattened tensor."""
     if indices.dtype.name != "int64":
@@ -127,7 +127,7 @@ def _needs_mask(name, mask):
         raise RuntimeError(f"{name}: expected BoolTensor for mask, but got {mask.dtype}")
 
 
-@op(exact_out=True)
+@op(out_apart=True, exact_out=True)
 def masked_select(B, input: T, mask: Raw):
     """The elements where the mask is True, as a 1-d tensor; both broadcast."""
     if mask.dtype.name == "uint8":        # as comparisons gave them in early PyTorch

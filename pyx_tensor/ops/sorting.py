@@ -102,7 +102,7 @@ def _kthvalue(B, input: T, k, dim: Dim, keepdim):
     return _one_place(B, input, dim, keepdim, B.narrow(order, dim, k - 1, 1) if input.ndim else order)
 
 
-@op(exact_out=True, **_PAIR)
+@op(out_apart=True, exact_out=True, **_PAIR)
 def kthvalue(B, input: T, k, dim: Dim = -1, keepdim=False):
     """The k-th smallest element along a dim, counted from 1, and its position."""
     _needs_elements("kthvalue", input, dim)
@@ -167,7 +167,7 @@ def _mode(B, input: T, dim: Dim, keepdim):
     return _one_place(B, input, dim, keepdim, B.movedim(B.gather(order, -1, longest), -1, dim))
 
 
-@op(exact_out=True, **_PAIR)
+@op(out_apart=True, exact_out=True, **_PAIR)
 def mode(B, input: T, dim: Dim = -1, keepdim=False):
     """The most frequent element along a dim (the smallest of several) and a position of it."""
     _needs_order("mode", input)

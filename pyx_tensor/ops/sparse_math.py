@@ -1,6 +1,6 @@
 """Sparse tensors: making them from parts and from dense ones, and arithmetic element by element."""
 from ..core.dtype import can_cast
-from ..core.memory_format import strided
+from ..core.memory_format import sparse_csr, strided
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 from . import sparse_products, sparse_shape  # noqa: F401  (they enter their handlers)
@@ -95,7 +95,7 @@ def masked(tensor, mask):
     if tensor.shape != mask.shape:
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(tensor.shape)} but mask has size {list(mask.shape)}")
     parts = mask.array
-    return made(values_at(tensor, parts.indices), parts.indices, parts.shape, parts.coalesced)
+    return made(values_at(tensor, parts.indices), parts.indices, parts.shape, parts.coalesced, type(mask))
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
@@ -108,6 +108,8 @@ ZERO_AT_ZERO = (
 
 def _on_values(name, linear):
     def function(input, *args, **kwargs):
+        if not isinstance(input, SparseTensor):
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
         out = kwargs.pop("out", None)
         input = input if linear else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), *args, **kwargs))
@@ -167,6 +169,8 @@ def _check_same_shape(name, a, b):
 @handles("add")
 def add(input, other, *, out=None):
     if not isinstance(other, SparseTensor):
+        if input.layout is sparse_csr and isinstance(other, TensorBase):
+            return add(other, input, out=out)
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_same_shape("add", input, other)
     if isinstance(input, SparseTensor):

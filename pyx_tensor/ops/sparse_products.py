@@ -1,5 +1,9 @@
 """Sparse tensors: products with matrices, sums, softmax."""
+from ..core.definitions import op
 from ..core.record import namespace as B
+from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
+from .pointwise import conjugate
 from .shape import wrapped
 from .sparse_places import INT64, place_numbers, unique_places
 from .sparse_tensor import SparseTensor, as_sparse, coalesced, everywhere, handles, in_graph, made, rebuilt, values_of
@@ -20,11 +24,23 @@ def _check_product(name, a, b):
 
 
 # --- matrix products ----------------------------------------------------------------------------------------------
+def _at(B, matrix, rows):
+    return B.index_select(matrix, 0, rows)
+
+
+@op(hidden=True, method=False, promote="same", entry="sparse_mm", vjp=dict(
+    values=lambda B, g, rows, columns, matrix: B.sum(B.mul(_at(B, g, rows), conjugate(B, _at(B, matrix, columns))), 1),
+    matrix=lambda B, g, values, rows, columns, matrix_shape: B._sparse_mm(conjugate(B, values), columns, rows, g, matrix_shape[0])))
+def _sparse_mm(B, values: T, rows: Raw, columns: Raw, matrix: T, n):
+    """Values at places of a matrix of n rows, times a dense matrix: every value times a row of that, added to a row of the result."""
+    products = B.mul(B.unsqueeze(values, 1), _at(B, matrix, columns))
+    return B.index_add(B.zeros((n, matrix.shape[1]), dtype=products.dtype, device=products.device), 0, rows, products)
+
+
 def _times_dense(a, b):
-    """Sparse (n, m) times dense (m, p): every value times a row of `b`, added to a row of the result."""
+    """Sparse (n, m) times dense (m, p)."""
     rows, columns = B.unbind(a.array.indices, 0)
-    products = B.mul(B.unsqueeze(values_of(a), 1), B.index_select(b, 0, columns))
-    return B.index_add(B.zeros((a.shape[0], b.shape[1]), dtype=products.dtype, device=products.device), 0, rows, products)
+    return B._sparse_mm(values_of(a), rows, columns, b, a.shape[0])
 
 
 def _times_sparse(a, b):
@@ -71,6 +87,9 @@ def mv(input, vec):
 
 @handles("matmul")
 def matmul(input, other):
+    for name, x in (("input", input), ("other", other)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"matmul(): argument '{name}' must be Tensor, not {type(x).__name__}")
     if input.ndim == 2 and other.ndim == 2:
         return mm(input, other)
     if input.ndim == 2 and other.ndim == 1 and not isinstance(other, SparseTensor):

@@ -50,6 +50,7 @@ class Coordinates:
 
     __slots__ = ("indices", "values", "shape", "coalesced", "dtype")
     __array_ufunc__ = None
+    layout = sparse_coo
 
     def __init__(self, indices, values, shape, coalesced):
         self.indices, self.values, self.shape, self.coalesced = indices, values, tuple(shape), coalesced
@@ -60,9 +61,9 @@ class Coordinates:
 
 
 def _refusal(name, tensor):
-    kind = "SparseCPU" if tensor.device.type == "cpu" else f"Sparse{tensor.device.type.upper()}"
+    kind = f"{'Sparse' if tensor.is_sparse else 'SparseCsr'}{tensor.device.type.upper()}"
     return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{kind}' backend: it isn't available for tensors of layout "
-                               "torch.sparse_coo. Use Tensor.to_dense() first.")
+                               f"{tensor.layout}. Use Tensor.to_dense() first.")
 
 
 def _unavailable(name):
@@ -78,13 +79,19 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name = func.op.name if hasattr(func, "op") else func.__name__
-        found = handler(name)
+        found = cls._handler(name)
         if found is not None:
-            return found(*args, **(kwargs or {}))
+            return cls._result_of(name, found(*args, **(kwargs or {})))
         found = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(item, SparseTensor)]
         if not found:
             raise NotImplementedError(f"{name}: out= can't be a sparse tensor")
         raise _refusal(name, found[0])
+
+    _handler = staticmethod(handler)
+
+    @classmethod
+    def _result_of(cls, name, result):
+        return result
 
     @property
     def layout(self):
@@ -158,7 +165,7 @@ class SparseTensor(Tensor):
 
     def _detached(self):
         parts = self.array
-        return build(parts.indices, parts.values.detach(), parts.shape, parts.coalesced)
+        return build(parts.indices, parts.values.detach(), parts.shape, parts.coalesced, type(self))
 
     def detach(self):
         return self._detached()
@@ -224,7 +231,7 @@ class SparseTensor(Tensor):
 
     def __reduce_ex__(self, protocol):
         parts = self.array
-        return _rebuild, (parts.indices, parts.values, parts.shape, parts.coalesced, self.requires_grad)
+        return _rebuild, (parts.indices, parts.values, parts.shape, parts.coalesced, self.requires_grad, type(self))
 
     def type(self, dtype=None, non_blocking=False):
         if dtype is not None:
@@ -233,11 +240,14 @@ class SparseTensor(Tensor):
         return type_name(self.dtype).replace("torch", place, 1)
 
     def __repr__(self, *, tensor_contents=None):
-        parts, default = self.array, get_default_dtype()
+        default = get_default_dtype()
         return printing.format_sparse(
-            parts.indices._host_array(), parts.values._host_array(), shape=parts.shape, dtype_name=self.dtype.name,
-            is_default_dtype=self.dtype in (default, default.to_complex()), device=None if self.device.type == "cpu" else str(self.device),
-            requires_grad=self.requires_grad, grad_fn_name=self._source_name())
+            {name: part._host_array() for name, part in self._shown_parts().items()}, shape=self.array.shape, count=self._nnz(), layout=self.layout.name,
+            dtype_name=self.dtype.name, is_default_dtype=self.dtype in (default, default.to_complex()),
+            device=None if self.device.type == "cpu" else str(self.device), requires_grad=self.requires_grad, grad_fn_name=self._source_name())
+
+    def _shown_parts(self):
+        return dict(indices=self.array.indices, values=self.array.values)
 
 
 for _name in ("zero_", "copy_"):
@@ -246,15 +256,15 @@ for _name in ("fill_", "resize_", "resize_as_", "set_", "fill_diagonal_", "conti
     setattr(SparseTensor, _name, _unavailable(_name))
 
 
-def _rebuild(indices, values, shape, is_coalesced, requires_grad):
-    return build(indices, values, shape, is_coalesced).requires_grad_(requires_grad)
+def _rebuild(indices, values, shape, is_coalesced, requires_grad, kind=SparseTensor):
+    return build(indices, values, shape, is_coalesced, kind).requires_grad_(requires_grad)
 
 
 # --- building -----------------------------------------------------------------------------------------------------
-def build(indices, values, shape, is_coalesced=False):
+def build(indices, values, shape, is_coalesced=False, kind=SparseTensor):
     """A sparse tensor on these very tensors, outside of the graph and unchecked."""
     result = wrap(Coordinates(indices, values, shape, is_coalesced), values.device)
-    result.__class__ = SparseTensor
+    result.__class__ = kind
     return result
 
 
@@ -282,13 +292,13 @@ class Build(Function):
     """From values to a sparse tensor."""
 
     @staticmethod
-    def forward(ctx, values, indices, shape, is_coalesced):
+    def forward(ctx, values, indices, shape, is_coalesced, kind):
         ctx.indices = indices
-        return build(indices, values.detach(), shape, is_coalesced)
+        return build(indices, values.detach(), shape, is_coalesced, kind)
 
     @staticmethod
     def backward(ctx, g):
-        return values_at(g, ctx.indices), None, None, None
+        return values_at(g, ctx.indices), None, None, None, None
 
 
 class Values(Function):
@@ -296,14 +306,14 @@ class Values(Function):
 
     @staticmethod
     def forward(ctx, tensor):
-        parts = ctx.parts = tensor.array
-        return parts.values.detach()
+        ctx.parts, ctx.kind = tensor.array, type(tensor)
+        return tensor.array.values.detach()
 
     @staticmethod
     def backward(ctx, g):
         parts = ctx.parts
         if parts.coalesced:
-            return made(g, parts.indices, parts.shape, True)
+            return made(g, parts.indices, parts.shape, True, ctx.kind)
         indices, places, count = unique_places(parts.indices, parts.shape)
         share = B.index_add(B.zeros((count,), dtype=g.dtype, device=g.device), 0, places, B.ones((g.shape[0],), dtype=g.dtype, device=g.device))
         g = B.div(_sum_by_place(g, places, count), B.reshape(share, (-1,) + (1,) * (g.ndim - 1)))
@@ -313,11 +323,11 @@ class Values(Function):
 Build._backward_title, Values._backward_title = "SparseCooTensorWithDimsAndTensorsBackward0", "ValuesBackward0"
 
 
-def made(values, indices, shape, is_coalesced=False):
+def made(values, indices, shape, is_coalesced=False, kind=SparseTensor):
     """A sparse tensor of values that may be in the graph."""
     if values.requires_grad and is_grad_enabled():
-        return Build.apply(values, indices, shape, is_coalesced)
-    return build(indices, values.detach() if values.requires_grad else values, shape, is_coalesced)
+        return Build.apply(values, indices, shape, is_coalesced, kind)
+    return build(indices, values.detach() if values.requires_grad else values, shape, is_coalesced, kind)
 
 
 def values_of(tensor):

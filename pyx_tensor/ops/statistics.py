@@ -122,7 +122,7 @@ def pdist(B, input: T, p=2.0):
     return B._vector_norm(B.sub(B.index_select(input, 0, first), B.index_select(input, 0, second)), float(p), -1, False)
 
 
-@op(exact_out=True, promote="common")
+@op(out_apart=True, exact_out=True, promote="common")
 def cross(B, input: T, other: T, dim=None):
     """The cross products of vectors of three elements along a dim (by default the first dim of size 3)."""
     if input.ndim != other.ndim:
