@@ -190,6 +190,18 @@ images_step = training_step(images, torch.optim.SGD(images.parameters(), lr=0.01
              "CNN 32-64-128-10, batch 64, SGD": "images_step()"}
 
 
+class Files(_Family):
+    """Checkpoints: many small tensors, and 64 MB in eight."""
+    prepare = """
+import io, os, tempfile
+folder = tempfile.TemporaryDirectory()
+small, large = {str(i): torch.randn(8, 8) for i in range(200)}, {str(i): torch.randn(1 << 21) for i in range(8)}
+small_path, large_path, target = (os.path.join(folder.name, name) for name in ("small.pt", "large.pt", "target.pt"))
+torch.save(small, small_path)
+torch.save(large, large_path)
+"""
+    cases = {"save 200 small tensors": "torch.save(small, target)", "load 200 small tensors": "torch.load(small_path)",
+             "save 64 MB": "torch.save(large, target)", "load 64 MB": "torch.load(large_path)", "map 64 MB": "torch.load(large_path, mmap=True)"}
 class Fourier(_Family):
     """Fourier transforms of float32 and complex64: rows, an image, a signal of a million values, one second of speech in frames."""
     prepare = """

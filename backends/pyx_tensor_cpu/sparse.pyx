@@ -10,12 +10,15 @@ from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
 
+ctypedef float complex c64
+ctypedef double complex c128
+
 ctypedef fused Number:
     int64_t
     float
     double
-    float complex
-    double complex
+    c64
+    c128
 
 
 cdef bint check_places(const int64_t* places, Py_ssize_t count, Py_ssize_t size, str what) except -1:
@@ -84,7 +87,7 @@ def sparse_mm(cnp.ndarray values not None, cnp.ndarray rows not None, cnp.ndarra
     elif code == F64:
         multiply[double](NULL, values, rows, columns, dense, out, threads)
     elif code == C64:
-        multiply[float complex](NULL, values, rows, columns, dense, out, threads)
+        multiply[c64](NULL, values, rows, columns, dense, out, threads)
     else:
-        multiply[double complex](NULL, values, rows, columns, dense, out, threads)
+        multiply[c128](NULL, values, rows, columns, dense, out, threads)
     return out

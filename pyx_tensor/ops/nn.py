@@ -203,14 +203,15 @@ def _channel_statistics(B, input):
     return mean, B.mean(B.mul(away, away), dims)
 
 
-@op(method=False, hidden=True, entry="batch_norm", returns=("output", "mean", "var"), nondiff=("mean", "var"),
+@op(method=False, hidden=True, entry="batch_norm", returns=("output", "mean", "var"), nondiff=("mean", "var"), aux=("used_mean", "used_var"),
     grad_name="NativeBatchNorm", vjp={
-        ("input", "weight", "bias"): lambda B, g, y, input, weight, training, eps, needs:
-            B.batch_norm_backward(g[0], input, y[1], y[2], weight, training, eps, needs)})
+        ("input", "weight", "bias"): lambda B, g, input, used_mean, used_var, weight, training, eps, needs:
+            B.batch_norm_backward(g[0], input, used_mean, used_var, weight, training, eps, needs)})
 def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bias: T, training, eps):
     """Each channel with mean 0 and variance 1, then scaled and shifted; and the statistics that were used.
 
-    In training they are the batch's (the variance biased), else the running ones.
+    In training they are the batch's (the variance biased), else the running ones. They come twice: the second ones are kept for the
+    gradient, which needs no output, so that those may be written to.
     """
     dtype = input.dtype
     input, weight, bias = _widened(input), _widened(weight), _widened(bias)
@@ -219,7 +220,7 @@ def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bia
     scale = scale if weight is None else B.mul(scale, weight)
     y = B.mul(B.sub(input, _along_channels(B, mean, input)), _along_channels(B, scale, input))
     y = y if bias is None else B.add(y, _along_channels(B, bias, input))
-    return y.to(dtype), mean, var
+    return y.to(dtype), mean, var, mean, var
 
 
 @op(promote=None, method=False, hidden=True, entry="batch_norm_backward")

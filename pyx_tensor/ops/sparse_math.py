@@ -108,6 +108,8 @@ ZERO_AT_ZERO = (
 
 def _on_values(name, linear):
     def function(input, *args, **kwargs):
+        if not isinstance(input, SparseTensor):
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
         out = kwargs.pop("out", None)
         input = input if linear else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), *args, **kwargs))

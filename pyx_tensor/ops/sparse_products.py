@@ -2,6 +2,7 @@
 from ..core.definitions import op
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
 from .pointwise import conjugate
 from .shape import wrapped
 from .sparse_places import INT64, place_numbers, unique_places
@@ -86,6 +87,9 @@ def mv(input, vec):
 
 @handles("matmul")
 def matmul(input, other):
+    for name, x in (("input", input), ("other", other)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"matmul(): argument '{name}' must be Tensor, not {type(x).__name__}")
     if input.ndim == 2 and other.ndim == 2:
         return mm(input, other)
     if input.ndim == 2 and other.ndim == 1 and not isinstance(other, SparseTensor):

@@ -11,7 +11,7 @@ def register_package(priority, tagger, deserializer):
 
     Args:
         priority: lower ones are asked first.
-        tagger: function(storage) -> its tag, such as 'vault:1', or None for storages of other devices.
+        tagger: function(storage) -> its tag (`storage.device` tells where it is), such as 'vault:1', or None for storages of other devices.
         deserializer: function(cpu storage, tag) -> the storage on the device, or None for other tags.
     """
     _packages.append((priority, tagger, deserializer))

@@ -13,6 +13,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         padding_idx: a row that gets no gradient.
         max_norm, norm_type: rows that are looked up and longer than this are shortened in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
+        sparse: the gradient of ``weight`` is a sparse tensor that lists the rows looked up.
     """
     rows = weight.size(0)
     if padding_idx is None:
@@ -68,6 +69,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         max_norm, norm_type: rows that are looked up and longer than this are shortened in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up; not for ``mode="max"``.
         mode: 'sum', 'mean' or 'max'.
+        sparse: the gradient of ``weight`` is a sparse tensor that lists the rows looked up; not for ``mode="max"``.
         per_sample_weights: a factor for each index, for ``mode="sum"``.
         padding_idx: an index that counts as not there.
     """
@@ -85,7 +87,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
         kept = indices != padding_idx % rows
         indices, bags, factors = indices[kept], bags[kept], None if factors is None else factors[kept]
-    found = ops.embedding(weight, indices, -1, scale_grad_by_freq, False)
+    found = ops.embedding(weight, indices, -1, scale_grad_by_freq, sparse)
     if mode == "max":
         return _greatest(found, bags, count)
     found = found if factors is None else found * factors.unsqueeze(1)
@@ -118,8 +120,6 @@ def _check_bag(input, offsets, mode, scale_grad_by_freq, sparse, per_sample_weig
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError("embedding_bag: sparse gradients are not supported")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
                                   f"mode='{mode}'). Please open a feature request on GitHub.")

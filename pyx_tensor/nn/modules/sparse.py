@@ -74,7 +74,7 @@ class EmbeddingBag(Module):
         max_norm, norm_type: rows that are looked up and longer than ``max_norm`` are shortened to it in place.
         scale_grad_by_freq: divide a row's gradient by the number of times that it was looked up.
         mode: 'sum', 'mean' or 'max'.
-        sparse: accepted only as False.
+        sparse: the gradient of ``weight`` is a sparse tensor that lists the rows looked up.
         include_last_offset: offsets hold the end of the last bag too.
         padding_idx: an index that counts as not there; its row starts at zero.
 
