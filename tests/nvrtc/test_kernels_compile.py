@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiles, for every element type and compute capability, down to the device's code: by NVRTC from its wheel, without a GPU."""
+"""Every CUDA kernel compiles for the compute capabilities that are supported, down to the device's code: by NVRTC from its wheel, without a GPU."""
 import ctypes
 import importlib.util
 import pathlib
@@ -7,7 +7,10 @@ import pytest
 
 from pyx_tensor_cupy import launcher
 
-CAPABILITIES = (70, 75, 80, 86, 90, 100, 120)
+# Capability -> element types: all of them at both ends of what is supported, elsewhere the one without a header's help, and
+# the one whose atomic additions are youngest.
+CAPABILITIES = {70: launcher.FLOATING, 75: ("float16", "float64"), 80: ("float16", "float64"), 86: ("float16", "float64"), 90: launcher.FLOATING,
+                100: ("float16", "float64"), 120: ("float16", "float64")}
 
 
 def library():
@@ -33,7 +36,7 @@ def compiled(nvrtc, file, element, capability):
     """(status, what the compiler says, the device's code)."""
     program = ctypes.c_void_p()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), launcher.source(file).encode(), f"{file}.cu".encode(), 0, None, None) == 0
-    options = [o.encode() for o in (*launcher.options(element), f"--gpu-architecture=sm_{capability}")]
+    options = [o.encode() for o in (*launcher.options(element), f"--gpu-architecture=sm_{capability}", "-Wno-deprecated-gpu-targets")]
     try:
         status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         log = text(nvrtc, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0").decode().strip()
@@ -45,7 +48,7 @@ def compiled(nvrtc, file, element, capability):
 @pytest.mark.parametrize("capability", CAPABILITIES)
 @pytest.mark.parametrize("file", launcher.files())
 def test_compiles(nvrtc, file, capability):
-    for element in launcher.FLOATING:
+    for element in CAPABILITIES[capability]:
         status, log, code = compiled(nvrtc, file, element, capability)
         assert status == 0 and not log, f"{file}.cu for {element}: {log}"
         assert code.startswith(b"\x7fELF")
