@@ -100,7 +100,7 @@ def compare(function, args, kwargs, tolerance):
             assert_same(a, b, tolerance)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"bincount"}))      # it has a gradient where its definition runs: tests/test_ops.py's matter
 def test_operations(name):
     for c in calls(name, Maker(torch)):
         compare(functions[name], c.args, c.kwargs, 1e-4)
@@ -201,6 +201,11 @@ def test_kernels(names, dtype, order):
             assert_same(a.float() / scale, b / scale, TOLERANCE[dtype] * 2)
             assert_same(c / scale, b / scale, TOLERANCE["float32"])
     assert set(names.split()) <= set(cuda_on_host.launched)
+
+
+def test_softmax_of_one_number():
+    for function in (F.softmax, F.log_softmax):
+        compare(lambda x: function(x, 0), [torch.tensor(3.0)], {}, 0)
 
 
 def test_softmax_of_infinities(order):

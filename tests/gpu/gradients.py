@@ -1,7 +1,7 @@
 """gradcheck of every differentiable operation's samples on the CUDA device, in float64."""
 from start import OPTIONS, Part, torch
 
-from op_samples import RANDOM, Maker, S, calls
+from op_samples import HERMITIAN, RANDOM, Maker, S, calls
 from pyx_tensor.autograd import gradcheck
 from pyx_tensor.core.definitions import functions
 
@@ -25,7 +25,10 @@ def check(name):
 
     def function(*given):
         given = iter(given)
-        results = functions[name](*[[next(given) for _ in a] if isinstance(a, list) else next(given) for a in args], **kwargs)
+        operands = [[next(given) for _ in a] if isinstance(a, list) else next(given) for a in args]
+        if name in HERMITIAN:
+            operands[0] = (operands[0] + operands[0].mH) / 2
+        results = functions[name](*operands, **kwargs)
         found = results if isinstance(results, (tuple, list)) else (results,)
         return tuple(r for r in found if r.dtype.is_floating_point and r.requires_grad)
 
