@@ -151,9 +151,9 @@ def _alias(input):
 
 
 @handles("_to")
-def _to(input, dtype, device, copy):
+def _to(input, dtype, device, copy, non_blocking=False):
     values = values_of(input)
-    moved = B._to(values, dtype, device, copy)
+    moved = B._to(values, dtype, device, copy, non_blocking)
     if moved is values:
         return input
     return rebuilt(input, moved, indices=input.array.indices.to(moved.device))
