@@ -27,7 +27,7 @@ ctypedef void (*Product)(const Windows* s, const char* x, const char* w, Py_ssiz
 # `width` columns, and g's images are out_image apart.
 ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, char* out, Py_ssize_t outputs, Py_ssize_t width, Py_ssize_t row,
                                Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
-# For few positions (see kernels/convolution.pxi): those of y packed; then some columns of the weight's gradient, or of the matrix of columns
+# For few positions (see kernels/few_positions.pxi): those of y packed; then some columns of the weight's gradient, or of the matrix of columns
 # that an image is the sum of; and those sums for a channel.
 ctypedef void (*PackPositions)(const char* y, Py_ssize_t outputs, Py_ssize_t positions, Py_ssize_t image, Py_ssize_t total, bint by_output,
                                char* packed) noexcept nogil
