@@ -11,10 +11,14 @@ cdef extern from "tile.h" nogil:
         TILE_ROWS
         TILE_BYTES
         TILE_VECTORS
-    void tile_f32_product(int vectors, Py_ssize_t depth, const float* a, Py_ssize_t a_row, const float* b, Py_ssize_t b_row, float* out, Py_ssize_t out_row,
+    void tile_f32_product(int rows, int vectors, Py_ssize_t depth, const float* a, Py_ssize_t a_row, const float* b, Py_ssize_t b_row, float* out, Py_ssize_t out_row,
                           const float* bias, bint accumulate)
-    void tile_f64_product(int vectors, Py_ssize_t depth, const double* a, Py_ssize_t a_row, const double* b, Py_ssize_t b_row, double* out, Py_ssize_t out_row,
+    void tile_f64_product(int rows, int vectors, Py_ssize_t depth, const double* a, Py_ssize_t a_row, const double* b, Py_ssize_t b_row, double* out, Py_ssize_t out_row,
                           const double* bias, bint accumulate)
+    void tile_f32_places_product(Py_ssize_t count, Py_ssize_t depth, const float* a, const float* b, const Py_ssize_t* places, float* out,
+                                 Py_ssize_t out_row, const float* bias)
+    void tile_f64_places_product(Py_ssize_t count, Py_ssize_t depth, const double* a, const double* b, const Py_ssize_t* places, double* out,
+                                 Py_ssize_t out_row, const double* bias)
     void tile_f32_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const float* w, const float* line, float start, float* y, Py_ssize_t count)
     void tile_f64_row_sums(Py_ssize_t taps, const Py_ssize_t* places, const double* w, const double* line, double start, double* y, Py_ssize_t count)
     float tile_f32_rows_product(Py_ssize_t rows, Py_ssize_t count, const float* a, Py_ssize_t a_row, const float* b, Py_ssize_t b_row)
@@ -35,12 +39,12 @@ cdef inline Py_ssize_t lanes_of(real* unused) noexcept nogil:
     return <Py_ssize_t>(TILE_BYTES // sizeof(real))
 
 
-cdef inline void product(int vectors, Py_ssize_t depth, const real* a, Py_ssize_t a_row, const real* b, Py_ssize_t b_row, real* out, Py_ssize_t out_row,
+cdef inline void product(Py_ssize_t rows, int vectors, Py_ssize_t depth, const real* a, Py_ssize_t a_row, const real* b, Py_ssize_t b_row, real* out, Py_ssize_t out_row,
                          const real* bias, bint accumulate) noexcept nogil:
     if real is float:
-        tile_f32_product(vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
+        tile_f32_product(<int>rows, vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
     else:
-        tile_f64_product(vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
+        tile_f64_product(<int>rows, vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate)
 
 
 include "windows.pxi"
@@ -91,9 +95,10 @@ cdef void convolve(const Windows* s, const real* x, const real* w, Py_ssize_t w_
     cdef Py_ssize_t blocks = max((depth + DEPTH - 1) // DEPTH, 1), most = (s.channels + blocks - 1) // blocks, channel = 0, channels
     cdef Py_ssize_t panel, panels = (count + widest - 1) // widest, tile_at, m, width, columns, within
     cdef bint dense = s.out_step[2] == 1 and s.out_size[2] == s.grid[2] and s.out_size[1] == s.grid[1] and s.out_size[0] == s.grid[0]
-    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], at
-    cdef bint more
+    cdef Py_ssize_t positions = s.grid[0] * s.grid[1] * s.grid[2], at, b_row
+    cdef bint more, single = dense and s.taps == 1 and s.step[2] == 1 and s.size[0] == s.size[1] == 1 and s.size[2] == positions and s.offset[2] == 0
     cdef const real* factors
+    cdef const real* panel_b
     cdef Run runs[LONGEST]
     cdef real tile[TILE_ROWS * LONGEST]
     cdef real shift[TILE_ROWS]
@@ -107,7 +112,8 @@ cdef void convolve(const Windows* s, const real* x, const real* w, Py_ssize_t w_
             columns = min(widest, count - panel * widest)
             width = (columns + lanes - 1) // lanes * lanes
             n_runs = find_runs(s, first + panel * widest, columns, runs)
-            if channels * s.taps:
+            at = first + panel * widest
+            if channels * s.taps and not (single and columns == width and at // positions == (at + columns - 1) // positions):
                 pack_columns(s, x, runs, n_runs, channel, channels, width, scratch + panel * widest * channels * s.taps)
         for tile_at in range((rows + TILE_ROWS - 1) // TILE_ROWS):
             m = row + tile_at * TILE_ROWS
@@ -122,13 +128,14 @@ cdef void convolve(const Windows* s, const real* x, const real* w, Py_ssize_t w_
                 columns = min(widest, count - panel * widest)
                 width = (columns + lanes - 1) // lanes * lanes
                 at = first + panel * widest
+                panel_b, b_row = <const real*>scratch + panel * widest * channels * s.taps, width
+                if single and columns == width and at // positions == (at + columns - 1) // positions:
+                    panel_b, b_row = x + at // positions * s.image + channel * positions + at % positions, positions
                 if dense and columns == width and within == TILE_ROWS and at // positions == (at + columns - 1) // positions:
                     to = y + at // positions * s.out_image + m * out_plane + at % positions
-                    product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, width, to,
-                            out_plane, shifts, more)
+                    product(within, <int>(width // lanes), channels * s.taps, factors, w_row, panel_b, b_row, to, out_plane, shifts, more)
                     continue
-                product(<int>(width // lanes), channels * s.taps, factors, w_row, <const real*>scratch + panel * widest * channels * s.taps, width, tile, width,
-                        shifts, False)
+                product(within, <int>(width // lanes), channels * s.taps, factors, w_row, panel_b, b_row, tile, width, shifts, False)
                 n_runs = find_runs(s, at, columns, runs)
                 place_tile(s, <const real*>tile, width, runs, n_runs, within, y + m * out_plane, out_plane, more)
         channel += channels
@@ -207,9 +214,9 @@ cdef void convolve_weight(const Windows* s, const real* x, const real* g, real* 
                 m = across * widest
                 width = (min(widest, outputs - m) + lanes - 1) // lanes * lanes
                 if within == TILE_ROWS:
-                    product(<int>(width // lanes), count, a, a_row, panel, width, out + k * out_row + m, out_row, <const real*>NULL, True)
+                    product(within, <int>(width // lanes), count, a, a_row, panel, width, out + k * out_row + m, out_row, <const real*>NULL, True)
                 else:
-                    product(<int>(width // lanes), count, a, a_row, panel, width, tile, width, <const real*>NULL, False)
+                    product(within, <int>(width // lanes), count, a, a_row, panel, width, tile, width, <const real*>NULL, False)
                     for i in range(within):
                         for j in range(width):
                             out[(k + i) * out_row + m + j] += tile[i * width + j]

@@ -34,9 +34,9 @@ cdef void weight_panel(const Windows* s, const real* x, const real* packed, real
         m = panel * TILE_ROWS
         within = min(outputs - m, TILE_ROWS)
         if within == TILE_ROWS and count == width:
-            product(<int>(width // lanes), total, packed + m * total, 0, <const real*>columns, width, out + m * depth + first, depth, <const real*>NULL, False)
+            product(within, <int>(width // lanes), total, packed + m * total, 0, <const real*>columns, width, out + m * depth + first, depth, <const real*>NULL, False)
             continue
-        product(<int>(width // lanes), total, packed + m * total, 0, <const real*>columns, width, tile, width, <const real*>NULL, False)
+        product(within, <int>(width // lanes), total, packed + m * total, 0, <const real*>columns, width, tile, width, <const real*>NULL, False)
         for j in range(within):
             memcpy(out + (m + j) * depth + first, tile + j * width, count * sizeof(real))
 
@@ -46,7 +46,7 @@ cdef void columns_panel(const real* packed, const real* w, real* out, Py_ssize_t
     """Columns [first, first + count) of (positions, depth), what the transposed convolution adds up; count is a whole number of vectors."""
     cdef Py_ssize_t panel
     for panel in range((total + TILE_ROWS - 1) // TILE_ROWS):
-        product(<int>(count // lanes_of(out)), outputs, packed + panel * TILE_ROWS * outputs, 0, w + first, depth, out + panel * TILE_ROWS * depth + first, depth,
+        product(TILE_ROWS, <int>(count // lanes_of(out)), outputs, packed + panel * TILE_ROWS * outputs, 0, w + first, depth, out + panel * TILE_ROWS * depth + first, depth,
                 <const real*>NULL, False)
 
 

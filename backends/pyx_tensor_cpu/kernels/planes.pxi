@@ -38,7 +38,7 @@ cdef void fill_bordered(const Windows* s, const Bordered* b, const real* x, real
             line = to + ((d + b.low[0]) * b.rows[1] + h + b.low[1]) * b.row
             last = min(s.size[2], (b.part - SLACK) * step - b.low[2])
             if step == 1:
-                memcpy(line + b.low[2], source, last * sizeof(real))
+                copy_row(source, line + b.low[2], last)
                 continue
             for residue in range(step):
                 first = (residue - b.low[2]) % step
@@ -84,7 +84,7 @@ cdef void depthwise_weight(const Windows* s, const real* x, const real* g, real*
     cdef const real* line
     fill_bordered(s, &b, x, plane)
     for h in range(s.grid[0] * s.grid[1]):
-        memcpy(scratch + h * width, g + h * s.grid[2], s.grid[2] * sizeof(real))
+        copy_row(g + h * s.grid[2], scratch + h * width, s.grid[2])
     for t in range(s.taps):
         for d in range(s.grid[0]):
             line = plane + place_of(s, &b, s.offset + 3 * t) + d * s.step[0] * b.rows[1] * b.row

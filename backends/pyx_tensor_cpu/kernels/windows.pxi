@@ -56,6 +56,13 @@ cdef inline Part part_of(const Windows* s, const Run* run, const Py_ssize_t* off
     return part
 
 
+cdef inline void copy_row(const real* source, real* to, Py_ssize_t count) noexcept nogil:
+    if real is float:
+        tile_f32_copy(source, to, count)
+    else:
+        tile_f64_copy(source, to, count)
+
+
 cdef inline void copy_part(const real* x, Py_ssize_t step, const Part* part, Py_ssize_t length, real* to) noexcept nogil:
     """`length` elements, zeros outside of the image."""
     cdef Py_ssize_t j
@@ -63,10 +70,7 @@ cdef inline void copy_part(const real* x, Py_ssize_t step, const Part* part, Py_
     for j in range(part.lead):
         to[j] = 0
     if step == 1:
-        if real is float:
-            tile_f32_copy(x + part.offset, inner, part.inside)
-        else:
-            tile_f64_copy(x + part.offset, inner, part.inside)
+        copy_row(x + part.offset, inner, part.inside)
     elif step == 2:
         for j in range(part.inside):
             inner[j] = x[part.offset + 2 * j]
