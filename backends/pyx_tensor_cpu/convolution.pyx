@@ -10,7 +10,7 @@ import numpy as np
 
 from pyx_tensor_cpu.convolution_plan cimport (FLOPS, Geometry, Job, Taps, all_taps, bias_of, elements, in_float32, is_half, kernels_of, merges, operand,
                                               read_geometry, room, taps_of_phase, up, volume, windows_of)
-from pyx_tensor_cpu.convolution_planes cimport convolve_planes, suits_planes
+from pyx_tensor_cpu.convolution_planes cimport convolve_planes, convolve_rows, suits_planes, suits_rows
 from pyx_tensor_cpu.convolution_table cimport DEPTH, ConvolutionKernels, Windows
 from pyx_tensor_cpu.convolution_weight cimport weight_gradient
 from pyx_tensor_cpu.convolution_winograd cimport run_winograd, suits_winograd
@@ -42,6 +42,8 @@ cdef int run(Job* j, cnp.ndarray like) except -1:
     cdef int threads
     if total == 0 or j.groups == 0 or j.rows == 0:
         return 0
+    if suits_rows(j):
+        return convolve_rows(j, like)
     threads = threads_for(j.groups * total * j.rows * max(depth, 1) // FLOPS + j.groups * total * depth)
     j.columns = MOST_COLUMNS // j.k.width * j.k.width
     parts = (total + j.columns - 1) // j.columns

@@ -1,9 +1,9 @@
-"""Convolution of few outputs, as of depthwise ones: a plane of the result at a time, and the gradients of such weights."""
+"""Convolution from planes with their borders: of few outputs, as of depthwise ones, a plane of the result at a time; of many row by row."""
 cimport numpy as cnp
 from cython.parallel cimport prange, threadid
 from libc.string cimport memset
 
-from pyx_tensor_cpu.convolution_plan cimport Geometry, Job, elements, up, volume
+from pyx_tensor_cpu.convolution_plan cimport FLOPS, Geometry, Job, elements, up, volume
 from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, Windows
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -13,6 +13,8 @@ cdef enum:
     SLACK = 64                      # elements beyond a row of a bordered plane, no less than those of the kernels
     MOST_OUTPUTS = 2                # of a group
     PLANE_BYTES = 1 << 20           # of the planes that an output comes from
+    SHALLOW = 256                   # most taps of all channels for which panels cost more than rows at their places
+    BAND_BYTES = 3 << 17            # of the planes that some rows of all outputs come from
 
 
 cdef struct PlaneJob:
@@ -99,3 +101,45 @@ cdef cnp.ndarray weight_of_planes(const Geometry* v, const Windows* windows, con
     if cnp.PyArray_SIZE(g):
         run_planes(&j, True, x)
     return w
+
+
+# ---- many outputs, row by row ---------------------------------------------------------------------------------------
+
+cdef Py_ssize_t band_size(const Windows* s, Py_ssize_t rows) noexcept nogil:
+    """No less than the elements of the planes that `rows` rows of the grid come from."""
+    cdef Windows band = s[0]
+    band.grid[1] = rows
+    return s.channels * bordered_size(&band)
+
+
+cdef bint suits_rows(const Job* j) noexcept:
+    """Whether rows of the result fill vectors and lie as the grid does, and what a row comes from fits a cache."""
+    cdef const Windows* s = &j.windows
+    cdef int i
+    for i in range(3):
+        if s.out_step[i] != 1 or s.out_start[i] or s.out_size[i] != s.grid[i]:
+            return False
+    return (s.grid[0] == s.size[0] == 1 and s.taps > 1 and s.offset[0] == 0 and s.grid[2] >= j.k.lanes and 10 * s.grid[2] >= 8 * up(s.grid[2], j.k.lanes)
+            and j.w_row == 0 and 2 * j.rows > j.k.rows and s.channels * s.taps <= SHALLOW and band_size(s, 1) * j.item <= BAND_BYTES)
+
+
+cdef int convolve_rows(const Job* j, cnp.ndarray like) except -1:
+    """The convolution that a job with a packed weight tells of."""
+    cdef const Windows* s = &j.windows
+    cdef Py_ssize_t count = s.grid[1], bands, jobs, index, size, plane = volume(s.size), out_plane = volume(s.grid), image, band
+    cdef int threads = threads_for(j.samples * j.groups * out_plane * s.channels * s.taps * j.rows // FLOPS)
+    cdef char* scratch
+    while count > 1 and (band_size(s, count) * j.item > BAND_BYTES or (threads > 1 and j.samples * j.groups * ((s.grid[1] + count - 1) // count) < 3 * threads)):
+        count = (count + 1) // 2
+    bands = (s.grid[1] + count - 1) // count
+    jobs = j.samples * j.groups * bands
+    size = up(s.channels * s.taps * 8 + (band_size(s, count) + SLACK) * j.item, 4096) + 64
+    memory = elements(threads * size // j.item, like)
+    scratch = cnp.PyArray_BYTES(memory)
+    for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic"):
+        image = index // bands
+        band = index % bands
+        j.k.rows_product(&j.windows, j.x + image * s.channels * plane * j.item, j.w + image % j.groups * j.w_group * j.item,
+                         NULL if j.bias == NULL else j.bias + image % j.groups * j.rows * j.item, j.y + image * j.rows * out_plane * j.item, j.rows,
+                         band * count, min(count, s.grid[1] - band * count), scratch + threadid() * size)
+    return 0

@@ -36,6 +36,9 @@ ctypedef void (*WeightPanel)(const Windows* s, const char* x, const char* packed
 ctypedef void (*ColumnsPanel)(const char* packed, const char* w, char* out, Py_ssize_t outputs, Py_ssize_t depth, Py_ssize_t first, Py_ssize_t count,
                               Py_ssize_t total) noexcept nogil
 ctypedef void (*AddColumns)(const Windows* s, const char* columns, const char* bias, char* x, Py_ssize_t samples, Py_ssize_t channel) noexcept nogil
+# Rows [first, first + count) of an image's grid, which has no depth, from the packed weight.
+ctypedef void (*RowsProduct)(const Windows* s, const char* x, const char* packed, const char* bias, char* y, Py_ssize_t rows, Py_ssize_t first,
+                             Py_ssize_t count, char* scratch) noexcept nogil
 # One plane of the result: y = the windows of all channels times their taps (+ bias); and of one channel the sums for its taps, added to
 # `out`. The scratch memory is zero at first and then only for calls with the same windows.
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
@@ -62,6 +65,7 @@ ctypedef struct ConvolutionKernels:
     WeightPanel weight_panel
     ColumnsPanel columns_panel
     AddColumns add_columns
+    RowsProduct rows_product
     Depthwise depthwise
     DepthwiseWeight depthwise_weight
     WinogradWeights winograd_weights

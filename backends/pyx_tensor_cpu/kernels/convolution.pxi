@@ -3,7 +3,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.string cimport memcpy, memset
 
 from pyx_tensor_cpu.convolution_table cimport (COLUMNS, DEPTH, AddColumns, ColumnsPanel, ConvolutionKernels, ConvolutionTable, Depthwise,
-                                              DepthwiseWeight, PackPositions, PackWeight, Product, WeightPanel,
+                                              DepthwiseWeight, PackPositions, PackWeight, Product, RowsProduct, WeightPanel,
                                               WeightProduct, Winograd, WINOGRAD_CHANNELS, WINOGRAD_ROWS, WinogradInputs, WinogradRows, WinogradWeights, Windows)
 
 cdef extern from "tile.h" nogil:
@@ -238,6 +238,7 @@ cdef void fill(ConvolutionKernels* k, real* unused) noexcept:
     k.weight_panel = <WeightPanel>weight_panel[real]
     k.columns_panel = <ColumnsPanel>columns_panel[real]
     k.add_columns = <AddColumns>add_columns[real]
+    k.rows_product = <RowsProduct>convolve_rows[real]
     k.depthwise = <Depthwise>depthwise[real]
     k.depthwise_weight = <DepthwiseWeight>depthwise_weight[real]
     k.winograd_weights = <WinogradWeights>winograd_weights[real]

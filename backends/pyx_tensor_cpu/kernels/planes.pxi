@@ -92,3 +92,77 @@ cdef void depthwise_weight(const Windows* s, const real* x, const real* g, real*
                 out[t] += tile_f32_rows_product(s.grid[1], width, line, s.step[1] * b.row, scratch + d * s.grid[1] * width, width)
             else:
                 out[t] += tile_f64_rows_product(s.grid[1], width, line, s.step[1] * b.row, scratch + d * s.grid[1] * width, width)
+
+
+# ---- many outputs, row by row ---------------------------------------------------------------------------------------
+# From bordered planes the rows of the columns' matrix can be read where they lie; only the planes are copied, not their windows.
+
+cdef void fill_band(const Windows* s, const Bordered* b, const real* x, Py_ssize_t top, Py_ssize_t count, real* to) noexcept nogil:
+    """Rows [top, top + count) of a plane as rows of a bordered one, which is zero at first."""
+    cdef Py_ssize_t i, w, j, residue, first, step = s.step[2], last = min(s.size[2], (b.part - SLACK) * step - b.low[2])
+    cdef const real* source
+    cdef real* line
+    for i in range(max(-top, 0), min(count, s.size[1] - top)):
+        source = x + (top + i) * s.size[2]
+        line = to + i * b.row
+        if step == 1:
+            copy_row(source, line + b.low[2], last)
+            continue
+        for residue in range(step):
+            first = (residue - b.low[2]) % step
+            if first < 0:
+                first += step
+            w = residue * b.part + (first + b.low[2]) // step
+            if step == 2:
+                for j in range((last - first + 1) // 2):
+                    line[w + j] = source[first + 2 * j]
+            else:
+                for j in range((last - first + step - 1) // step):
+                    line[w + j] = source[first + j * step]
+
+
+cdef void convolve_rows(const Windows* s, const real* x, const real* packed, const real* bias, real* y, Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count,
+                        real* scratch) noexcept nogil:
+    """Rows [first, first + count) of the grid of one image, of all outputs; the grid has no depth and at least a vector of columns."""
+    cdef Bordered b = border_of(s)
+    cdef Py_ssize_t lanes = lanes_of(scratch), widest = lanes * TILE_VECTORS, depth = s.channels * s.taps, width = s.grid[2], plane = s.grid[1] * width
+    cdef Py_ssize_t height = (count - 1) * s.step[1] + b.rows[1] - (s.grid[1] - 1) * s.step[1], size = height * b.row, c, t, r, at, n, m, i, within
+    cdef Py_ssize_t* places = <Py_ssize_t*>scratch
+    cdef real* planes = scratch + (depth * sizeof(Py_ssize_t) + sizeof(real) - 1) // sizeof(real)
+    cdef real tile[TILE_ROWS * LONGEST]
+    cdef real shift[TILE_ROWS]
+    cdef const real* line
+    memset(planes, 0, s.channels * size * sizeof(real))
+    for c in range(s.channels):
+        fill_band(s, &b, x + c * s.size[1] * s.size[2], first * s.step[1] - b.low[1], height, planes + c * size)
+        for t in range(s.taps):
+            places[c * s.taps + t] = c * size + place_of(s, &b, s.offset + 3 * t)
+    for r in range(count):
+        line = planes + r * s.step[1] * b.row
+        at = 0
+        while at < width:
+            n = min(widest, width - at)
+            if n < lanes:
+                at, n = width - lanes, lanes
+            for i in range((rows + TILE_ROWS - 1) // TILE_ROWS):
+                m = i * TILE_ROWS
+                within = min(rows - m, TILE_ROWS)
+                if within == TILE_ROWS:
+                    places_product(n, depth, packed + m * depth, line + at, places, y + m * plane + (first + r) * width + at, plane,
+                                   NULL if bias == NULL else bias + m)
+                    continue
+                if bias != NULL:
+                    memset(shift, 0, sizeof(shift))
+                    memcpy(shift, bias + m, within * sizeof(real))
+                places_product(n, depth, packed + m * depth, line + at, places, tile, widest, NULL if bias == NULL else <const real*>shift)
+                for t in range(within):
+                    memcpy(y + (m + t) * plane + (first + r) * width + at, tile + t * widest, n * sizeof(real))
+            at += n
+
+
+cdef inline void places_product(Py_ssize_t count, Py_ssize_t depth, const real* a, const real* b, const Py_ssize_t* places, real* out, Py_ssize_t out_row,
+                                const real* bias) noexcept nogil:
+    if real is float:
+        tile_f32_places_product(count, depth, a, b, places, out, out_row, bias)
+    else:
+        tile_f64_places_product(count, depth, a, b, places, out, out_row, bias)
