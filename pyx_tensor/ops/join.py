@@ -229,6 +229,25 @@ def combinations(B, input: T, r=2, with_replacement=False):
     return B.reshape(B.index_select(input, 0, places), (len(rows), r))
 
 
+@op(method=False)
+def vander(B, x: T, N=None, increasing=False):
+    """The Vandermonde matrix of a vector: its powers as columns, the highest first unless `increasing`.
+
+    Args:
+        N: how many powers, by default as many as elements.
+    """
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    if x.dtype.name == "bool":
+        x = x.long()
+    ones = B.ones((x.shape[0], 1), dtype=x.dtype, device=x.device)
+    powers = B.cumprod(B.cat([ones, *[B.unsqueeze(x, 1)] * (count - 1)], 1), 1) if count else ones[:, :0]
+    return powers if increasing else B.flip(powers, (1,))
+
+
 @publish_function
 def block_diag(*tensors):
     """A matrix with the matrices (vectors are rows, numbers 1×1) along its diagonal and zeros elsewhere."""
