@@ -37,9 +37,15 @@ _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
-        "safetensors", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "__config__"), None),
-    **dict.fromkeys(("masked", "overrides", "return_types", "_C", "array_api"), None),
+        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
+        "array_api", "__config__"), None),
     "compile": "compiler",
+    **dict.fromkeys(("amp", "profiler"), None),
+    **dict.fromkeys((
+        "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+        "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled",
+        "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+        "set_autocast_gpu_dtype"), "amp.autocast_mode"),
     "save": "serialization", "load": "serialization", "typename": "core.naming", "finfo": "core.typeinfo", "iinfo": "core.typeinfo",
     "get_num_threads": "core.threads", "set_num_threads": "core.threads",
     **dict.fromkeys(("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",

@@ -21,7 +21,7 @@ from .core.frontend import Parameter, Tensor
 
 # PyTorch's package -> ours
 ROOTS = {"torch": "pyx_tensor", "torchvision": "pyx_tensor.vision"}
-_RELEASES = {"torch": version.torch_version, "torchvision": "0.28.0"}
+_RELEASES = {"torch": version.torch_version}      # of distributions that libraries ask for; of torchvision there is too little
 
 
 def own_name(name):

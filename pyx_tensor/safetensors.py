@@ -16,6 +16,7 @@ from .core.dtype import by_name
 from .core.record import namespace as B
 from .core.tensor import TensorBase
 from .serialization.atomic import replacing
+from .serialization.builders import clean_bools
 
 __all__ = ["load", "load_file", "safe_open", "save", "save_file"]
 
@@ -163,6 +164,8 @@ class _File:
         array = np.frombuffer(self.data, np.uint8, entry["data_offsets"][1] - entry["data_offsets"][0], first)
         if first % dtype.itemsize:
             array = array.copy()
+        if dtype is by_name["bool"]:
+            clean_bools(array)
         array = array.view(dtype.numpy) if array.size else np.empty(0, dtype.numpy)
         tensor = B.from_numpy(array.reshape(entry["shape"]))
         return tensor if device.type == "cpu" else tensor.to(device)

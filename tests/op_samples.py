@@ -128,6 +128,7 @@ S["softmax"] = S["log_softmax"] = lambda f: call(f(3, 4), 1)
 S["pdist"] = lambda f: [call(f(3, 4)), call(f(3, 4), 1.0)]
 S["hash_tensor"] = lambda f: [call(f(3, 4)), call(f(3, 4), 1), call(f(3, 4), 0, keepdim=True)]
 S["cdist"] = lambda f: [call(f(3, 4), f(2, 4)), call(f(3, 4), f(2, 4), 1.0)]
+S["ctc_loss"] = lambda f: [call(f(4, 2, 3).log_softmax(2), f.wrap([[1, 2], [2, 2]]), [4, 3], [2, 1])]
 S["cross"] = lambda f: call(f(2, 3), f(2, 3), 1)
 # --- products
 S["matmul"] = lambda f: [call(f(3, 4), f(4, 2)), call(f(4), f(4)), call(f(2, 3, 4), f(4)), call(f(2, 3, 4), f(2, 4, 2))]
@@ -167,6 +168,7 @@ S["lu_unpack"] = lambda f: call(_square(f, 3), _exchanges(f, 3))
 S["orgqr"] = lambda f: call(f(4, 3), f(2))
 S["ormqr"] = lambda f: [call(f(4, 3), f(3), f(4, 2)), call(f(4, 3), f(3), f(2, 4), False, True)]
 _same("nuclear_norm frobenius_norm", lambda f: call(_square(f, 3), (0, 1)))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, True)]
 S["kron"] = lambda f: call(f(2, 3), f(2, 2))
 # --- shapes
 _same("view reshape", lambda f: [call(f(3, 4), (2, -1)), call(f(), (1, 1))])

@@ -1,10 +1,7 @@
 """pyx_tensor under PyTorch's name. Each test is a process of its own: the alias is for the whole of a program."""
-import os
 import subprocess
 import sys
 import textwrap
-
-import pytest
 
 
 def run(*arguments, cwd=None, status=0):
@@ -201,7 +198,6 @@ def test_importing_pyx_tensor_installs_nothing():
 
 # --- libraries that import torch ----------------------------------------------------------------------------------
 def test_einops():
-    pytest.importorskip("einops")
     assert aliased("""
         import torch
         from einops import rearrange, reduce, repeat, einsum, pack, unpack
@@ -221,7 +217,6 @@ def test_einops():
 
 
 def test_opt_einsum():
-    pytest.importorskip("opt_einsum")
     assert aliased("""
         import opt_einsum
         import torch

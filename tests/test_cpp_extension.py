@@ -181,7 +181,7 @@ for dtype in (torch.float32, torch.float64):
     print(torch.allclose(soft_clip(x, 2.0), 2 * torch.tanh(x / 2)), soft_clip(x.reshape(7, 1).t()).shape)
 x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
 print(torch.autograd.gradcheck(soft_clip, (x, 1.5)), torch.autograd.gradgradcheck(soft_clip, (x, 1.5)))
-print(torch.ops.clip.soft_clip_(torch.zeros(2)).tolist(), soft_clip(torch.ones(2, device="reference")).device.type, kernels.dims_and_dtype(x))
+print(torch.ops.clip_example.soft_clip_(torch.zeros(2)).tolist(), soft_clip(torch.ones(2, device="reference")).device.type, kernels.dims_and_dtype(x))
 """
 
 

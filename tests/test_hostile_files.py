@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 
+import numpy as np
 import pytest
 import pyx_tensor as torch
 from early_tar import Reference, early_tar
@@ -228,6 +229,20 @@ def test_references_to_storages(old, new):
             load(wrap(tensor(storage=STORAGE.replace(old, new))))
 
 
+def test_bools_are_zero_or_one():
+    """A byte of another value would be counted as several, and overrun what was set aside for what is counted."""
+    bools = STORAGE.replace(b"FloatStorage", b"BoolStorage")
+    data = tensor(storage=bools)
+    untyped = tensor(storage=STORAGE.replace(b"FloatStorage", b"UntypedStorage")).replace(b"_v2", b"_v3").replace(b")RtR.", b")Rctorch\nbool\ntR.")
+    array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85C\x01btR(K\x01K\x04\x85cnumpy\ndtype\n(X\x02\x00\x00\x00b1\x89\x88tR\x89C\x04\x00\xff\x01\x02tb."
+    for pickled in (data, untyped, b"\x80\x03" + array):
+        x = load(container(pickled, {"0": b"\x00\xff\x01\x02"}))
+        assert np.asarray(x).view(np.uint8).tolist() == [0, 1, 1, 1]
+    header = b'{"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}}'
+    x = safetensors.load(struct.pack("<Q", len(header)) + header + b"\x00\xff\x01")["a"]
+    assert x.numpy().view(np.uint8).tolist() == [0, 1, 1]
+
+
 def test_paths_in_a_container_lead_nowhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     buffer = io.BytesIO()
@@ -323,7 +338,8 @@ OPCODES = [bytes((i,)) for i in range(256)]
 PIECES = [b"K\x04", b"X\x01\x00\x00\x000", b"}", b"]", b")", b"(", b"t", b"R", b"Q", b"b", b"\x81", b"\x85", b"\x86", b"u", b"e", b"s", b"a", b"2", b"0", b"q\x00", b"h\x00",
           b"\x8f", b"\x90", b"\x91", b"N", b"\x88", BUILD, STORAGE, HOOKS, b"ccollections\nOrderedDict\n", b"ctorch\nSize\n", b"cnumpy\ndtype\n", b"c__builtin__\nset\n",
           b"ctorch._utils\n_rebuild_parameter\n", b"ctorch._tensor\n_rebuild_from_type_v2\n", b"ctorch\nTensor\n", b"ctorch\nfloat32\n", b"cnumpy.core.multiarray\nscalar\n",
-          b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\nndarray\n", b"C\x04abcd", b"c__builtin__\nslice\n", b"ccollections\ndefaultdict\n", b"ctorch\ndevice\n"]
+          b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\nndarray\n", b"C\x04abcd", b"c__builtin__\nslice\n", b"ctorch._utils\n_rebuild_sparse_tensor\n", b"ctorch.serialization\n_get_layout\nX\x10\x00\x00\x00torch.sparse_coo\x85R",
+          b"ctorch\nLongStorage\n", b"ctorch\nBoolStorage\n", b"ctorch._utils\n_rebuild_tensor_v3\n(", b"ccollections\ndefaultdict\n", b"ctorch\ndevice\n"]
 
 
 @settings(max_examples=150, deadline=None)

@@ -155,7 +155,6 @@ def test_what_can_not_be_fetched(server, cache, tmp_path):
 
 
 def test_the_bar(server, tmp_path, capsys):
-    pytest.importorskip("tqdm")
     hub.download_url_to_file(server.url + "/model.pth", tmp_path / "x")
     assert "100%" in capsys.readouterr().err
     hub.download_url_to_file(server.url + "/model.pth", tmp_path / "y", progress=False)

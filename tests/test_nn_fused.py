@@ -116,12 +116,19 @@ def test_batch_norm_on_every_cpu_level():
     for name in level.supported_levels():
         level.set_cpu_level(name)
         try:
-            y, mean, var = channels.batch_norm(x, None, None, weight, None, True, 1e-5)
+            y, mean, var, *_ = channels.batch_norm(x, None, None, weight, None, True, 1e-5)
             grads = channels.batch_norm_backward(g, x, mean, var, weight, True, 1e-5, (True, True, True))
         finally:
             level.set_cpu_level(before)
         for got, value in zip((y, *grads), expected):
             np.testing.assert_allclose(got, value, rtol=1e-4, atol=1e-4)
+
+
+def test_the_result_of_batch_norm_may_be_written_to():
+    x, weight, bias = operands((5, 3), (3,), (3,))
+    F.relu(F.batch_norm(x, None, None, weight, bias, True), inplace=True).sum().backward()
+    expected = torch.autograd.grad(F.relu(F.batch_norm(x, None, None, weight, bias, True)).sum(), (x, weight, bias))
+    assert all(torch.equal(t.grad, e) for t, e in zip((x, weight, bias), expected))
 
 
 def test_batch_norm_of_strided_input():

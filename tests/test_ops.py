@@ -16,6 +16,7 @@ IN_PART = {"igamma", "igammac"}      # differentiable with respect to one operan
 DIFFERENTIABLE = [n for n in NAMES if not functions[n].op.nograd and n not in IN_PART]
 # Rounding makes finite differences useless: their gradient is 0 or 1 by definition.
 FLAT = {"floor", "ceil", "trunc", "round", "sign", "nextafter", "copysign", "heaviside", "frac", "remainder", "fmod", "frexp"}
+FLAT |= {"ctc_loss"}      # its gradient takes the log probabilities to be normalised, as PyTorch's does
 
 
 def flat(result):

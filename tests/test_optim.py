@@ -377,3 +377,65 @@ def test_a_run_that_is_stopped_and_resumed_ends_alike(make, tmp_path):
             again.step()
         assert all(torch.equal(p, q) for p, q in zip(whole.model.parameters(), again.model.parameters()))
         assert again.schedule.get_last_lr() == whole.schedule.get_last_lr()
+
+
+# --- kernels against the definitions, which the reference backend runs ---------------------------------------------------
+RULED = {
+    "RMSprop": [dict(), dict(momentum=0.9), dict(centered=True), dict(centered=True, momentum=0.5, weight_decay=0.1, maximize=True)],
+    "Adagrad": [dict(), dict(lr_decay=0.1, initial_accumulator_value=0.5, weight_decay=0.1)], "Adadelta": [dict(), dict(lr=0.5, rho=0.7, maximize=True)],
+    "Adamax": [dict(), dict(betas=(0.4, 0.9), weight_decay=0.1)], "NAdam": [dict(), dict(weight_decay=0.1, decoupled_weight_decay=True)],
+    "RAdam": [dict(), dict(betas=(0.8, 0.9), weight_decay=0.1, decoupled_weight_decay=True)],
+    "ASGD": [dict(), dict(t0=2, lambd=0.1, weight_decay=0.1)], "Rprop": [dict(), dict(etas=(0.3, 1.5), step_sizes=(0.005, 0.02), maximize=True)],
+    "SGD": [dict(momentum=0.9)], "Adam": [dict(amsgrad=True)]}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex128"])
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name, several in RULED.items() for options in several])
+def test_kernels_do_what_the_definitions_say(name, options, dtype):
+    dtype = getattr(torch, dtype)
+    shapes = [(3, 4), (), (0,), (1300,), (2, 3, 5)]
+    torch.manual_seed(0)
+    starts, grads = ([torch.randn(s).to(dtype) for s in shapes] for _ in range(2))
+    found = []
+    for device in ("cpu", "reference"):
+        parameters = [start.clone().to(device).requires_grad_() for start in starts]
+        parameters[0] = parameters[0].detach().t().clone().t().requires_grad_()        # not contiguous
+        optimizer = getattr(optim, name)(parameters, **{"lr": 0.01, **options})
+        for step in range(4):
+            for parameter, grad in zip(parameters, grads):
+                parameter.grad = (grad * (-1) ** (step // 2)).to(device)
+            optimizer.step()
+        found.append((parameters, optimizer))
+    (ours, optimizer), (theirs, other) = found
+    tolerance = dict(bfloat16=0.1, float32=1e-5).get(dtype.name if hasattr(dtype, "name") else str(dtype), 1e-12)
+    for p, q in zip(ours, theirs):
+        assert torch.allclose(p.detach(), q.detach().cpu(), rtol=tolerance, atol=tolerance), (name, p.shape)
+        for key, value in optimizer.state[p].items():
+            assert torch.allclose(value, other.state[q][key].cpu(), rtol=tolerance, atol=tolerance), (name, key)
+
+
+def test_special_values_survive_a_step():
+    for make in (optim.RMSprop, optim.Adagrad, optim.Adadelta, optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, optim.Rprop):
+        p = torch.nn.Parameter(torch.ones(4))
+        p.grad = torch.tensor([1.0, float("nan"), 0.0, -1.0])
+        make([p]).step()
+        assert p[1] != p[1] and torch.isfinite(p[[0, 2, 3]]).all() and p[0] < 1 < p[3] and p[2] <= 1, make
+
+
+def test_corrupted_state_dicts():
+    p = torch.nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    for make in (optim.Adam, optim.RMSprop, optim.Adagrad):
+        optimizer = make([p])
+        optimizer.step()
+        good = optimizer.state_dict()
+        for bad, error in ((3, TypeError), ({}, KeyError), ({"state": {}}, KeyError), ({**good, "param_groups": []}, ValueError),
+                           ({**good, "param_groups": [{**good["param_groups"][0], "params": [0, 1]}]}, ValueError)):
+            with pytest.raises(error):
+                optimizer.load_state_dict(bad)
+        before = p.detach().clone()
+        wrong = {key: value if key == "step" else torch.ones(5) for key, value in good["state"][0].items()}
+        optimizer.load_state_dict({**good, "state": {0: wrong}})
+        with pytest.raises(RuntimeError, match=r"expected shape \(3,\)"):
+            optimizer.step()
+        assert torch.equal(p.detach(), before)

@@ -31,7 +31,7 @@ def test_backends_are_announced():
     assert announced == METADATA["project"]["entry-points"]["pyx_tensor.backends"]
 
 
-@pytest.mark.parametrize("declaration", ["pyx_tensor/core/tensor.pxd"])
+@pytest.mark.parametrize("declaration", ["pyx_tensor/core/tensor.pxd", "pyx_tensor/core/op.pxd", "pyx_tensor/core/device.pxd"])
 def test_declarations_are_installed(declaration):
     """Another package's Cython code can cimport from the installed one."""
     package, rest = declaration.split("/", 1)

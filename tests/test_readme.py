@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PAGES = {"README.md": 5, "CONTRIBUTING.md": 4, "docs/extending.md": 4}      # and how many examples each has at least
+PAGES = {"README.md": 5, "CONTRIBUTING.md": 4, "docs/extending.md": 5, "docs/files.md": 4}      # and how many examples each has at least
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n*^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 
 

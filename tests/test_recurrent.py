@@ -160,3 +160,17 @@ def test_what_does_not_fit_is_refused(change, message):
     on_reference = {k: v.to("reference") if isinstance(v, torch.Tensor) else v for k, v in (given | change).items()}
     with pytest.raises(RuntimeError, match=message):
         B.recurrent_layer(*on_reference.values())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 5, 300])
+def test_steps_by_kernels_are_the_definitions(size, dtype):
+    rng = np.random.default_rng(0)
+    for name, gates in (("lstm_gates", [4, 1]), ("gru_gates", [3, 3, 1])):
+        inputs = [torch.from_numpy(rng.standard_normal((3, n * size)).astype(dtype)).requires_grad_() for n in gates]
+        grads = [torch.from_numpy(rng.standard_normal((3, size)).astype(dtype)) for _ in range(2 if name == "lstm_gates" else 1)]
+        for run, arguments in ((name, inputs), (name + "_backward", grads + [i.detach() for i in inputs])):
+            with torch.no_grad():
+                results, expected = getattr(B, run)(*arguments), operations[run].definition(B, *arguments)
+            for ours, wanted in zip(results if isinstance(results, tuple) else (results,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+                np.testing.assert_allclose(ours.numpy(), wanted.numpy(), rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6 if dtype == "float32" else 1e-13)

@@ -5,6 +5,8 @@ import gzip
 import io
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import cloudpickle
@@ -166,7 +168,7 @@ def test_garbage(data):
 
 
 @pytest.mark.parametrize(("data", "hint"), [
-    (gzip.compress(b"x" * 100), "gzip"), (b"<!DOCTYPE html><html>", "web page"), (b"version https://git-lfs.github.com/spec/v1", "git lfs pull"),
+    (gzip.compress(b"x" * 100, mtime=0), "gzip"), (b"<!DOCTYPE html><html>", "web page"), (b"version https://git-lfs.github.com/spec/v1", "git lfs pull"),
     (b"\x40" + b"\0" * 7 + b"{}" + b" " * 62, "safetensors"), (b"\x93NUMPY\x01\0v\0", "numpy.load")])
 def test_what_else_a_file_may_be(data, hint):
     with pytest.raises(RuntimeError, match=hint):
@@ -410,3 +412,23 @@ def test_a_tensor_can_not_reach_outside_of_its_storage():
     file = rewritten(torch.arange(4.0), lambda name, data: data.replace(b"K\x04\x85", b"K\x09\x85") if name.endswith("data.pkl") else data)
     with pytest.raises(RuntimeError, match="out of bounds"):
         torch.load(file)
+
+
+PEAK = """
+import resource, sys
+import pyx_tensor as torch
+path, mapped = sys.argv[1], sys.argv[2] == "mapped"
+torch.load(sys.argv[3])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+state = torch.load(path, mmap=mapped)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in KiB on Linux alone")
+def test_peak_memory_of_reading(tmp_path):
+    torch.save({str(i): torch.ones(1 << 21) for i in range(16)}, tmp_path / "x.pt")        # 128 MiB
+    torch.save(1, tmp_path / "small.pt")
+    for how, most in (("read", 1.1 * 128), ("mapped", 8)):
+        done = subprocess.run([sys.executable, "-c", PEAK, str(tmp_path / "x.pt"), how, str(tmp_path / "small.pt")], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and float(done.stdout) < most, done.stdout + done.stderr

@@ -215,6 +215,11 @@ def test_products_and_quotients(device):
         s ** 0
     with pytest.raises(NotImplementedError, match="to the power -1"):
         s ** -1
+    for zero in (0, 0.0, torch.zeros((), device=device)):
+        with pytest.raises(NotImplementedError, match="by 0"):
+            s / zero
+        with pytest.raises(NotImplementedError, match="by 0"):
+            s.clone().div_(zero)
     with pytest.raises(RuntimeError, match="broadcast"):
         s * torch.ones(2, 2, device=device)
     with pytest.raises(RuntimeError, match="can't be cast"):
@@ -343,6 +348,50 @@ def test_products_refuse(call):
         call(torch.ones(2, 3, dtype=torch.float64).to_sparse(), torch.ones(2, 3, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ("int64", "int32", "float16", "float32", "float64", "complex64", "complex128"))
+def test_products_of_every_dtype(dtype, device):
+    random = np.random.default_rng(0)
+    indices, values, c = random.integers(0, 6, (2, 30)), np.rint(random.standard_normal(30) * 3), np.rint(random.standard_normal((6, 4)) * 3)
+    if dtype.startswith("complex"):
+        values, c = values * (1 + 2j), c * (2 - 1j)
+    expected = np.zeros((6, 4), values.dtype)
+    for (row, column), value in zip(indices.T, values):
+        expected[row] += value * c[column]
+    s = torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(values), (6, 6)).to(device, getattr(torch, dtype))
+    d = torch.from_numpy(c).to(device, getattr(torch, dtype))
+    for matrix in (s, s.coalesce()):
+        result = matrix @ d
+        assert result.dtype is d.dtype
+        is_dense(result, expected)
+        is_dense(matrix @ d.t().contiguous().t(), expected)
+        assert (matrix @ d[:, :0]).shape == (6, 0)
+
+
+def test_large_products():
+    """Over several threads, which share rows that rise."""
+    random = np.random.default_rng(0)
+    indices, values, c = random.integers(0, 500, (2, 20000)), random.standard_normal(20000), random.standard_normal((500, 16))
+    s = torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(values), (500, 500))
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            is_dense(s @ torch.from_numpy(c), s.to_dense().numpy() @ c, 1e-9)
+            is_dense(s.coalesce() @ torch.from_numpy(c), s.to_dense().numpy() @ c, 1e-9)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_places_that_were_moved_outside_are_found():
+    for row in (0, 1):
+        s = sample()
+        s._indices()[row, 0] = 99
+        for call in (lambda: s @ torch.ones(3, 2), lambda: torch.ones(2, 3).add_(s)):
+            with pytest.raises((RuntimeError, IndexError)):
+                call()
+
+
 def test_spdiags():
     d = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
     is_sparse(torch.sparse.spdiags(d, torch.tensor([0, 1]), (3, 3)), [[1, 5, 0], [0, 2, 6], [0, 0, 3]])
@@ -427,6 +476,83 @@ def test_gradient_of_a_sparse_leaf(coalesce):
     assert s.requires_grad and not s.detach().requires_grad
     with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
         s.backward()
+
+
+# --- matrices by rows ---------------------------------------------------------------------------------------------
+def by_rows(device="cpu", dtype=None, **options):
+    return torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [9.0, 4.0, 5.0], (2, 3), device=device, dtype=dtype, **options)
+
+
+def is_by_rows(result, expected):
+    assert result.layout is torch.sparse_csr and result.is_sparse_csr and not result.is_sparse
+    is_dense(result.to_dense(), expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_matrices_by_rows(device):
+    c, d = by_rows(device), torch.tensor([[0.0, 1], [2, 3], [4, 5]], device=device)
+    is_by_rows(c, DENSE)
+    assert c.crow_indices().tolist() == [0, 1, 3] and c.col_indices().tolist() == [2, 0, 2] and c.values().tolist() == [9, 4, 5] and c._nnz() == 3
+    is_sparse(c.to_sparse(), DENSE)
+    for made in (torch.tensor(DENSE, device=device).to_sparse_csr(), sample(device).to_sparse_csr(), sample(device).to_sparse(layout=torch.sparse_csr), c.to_sparse_csr(),
+                 torch.sparse_csr_tensor([0, 1, 3], [2, 2, 0], [9.0, 5.0, 4.0], device=device), c.clone(), c.detach(), copy.deepcopy(c),
+                 pickle.loads(pickle.dumps(c)), c.to(torch.float64)):
+        is_by_rows(made, DENSE)
+    is_by_rows(torch.zeros(2, 3, layout=torch.sparse_csr, device=device), np.zeros((2, 3)))
+    is_by_rows(torch.zeros_like(c), np.zeros((2, 3)))
+    for result, expected in ((c * 2, 2 * DENSE), (-c, -DENSE), (c + c, 2 * DENSE), (c * c, DENSE ** 2), (c.sin(), np.sin(DENSE)), (c.clone().mul_(2), 2 * DENSE),
+                             (c * torch.ones(2, 3, device=device), DENSE), (torch.ones(2, 3, device=device).sparse_mask(c), DENSE != 0), (c @ c.t(), DENSE @ DENSE.T)):
+        is_by_rows(result, expected)
+    for result in (c @ d, torch.sparse.mm(c, d), torch.mm(c, d)):
+        is_dense(result, DENSE @ d.cpu().numpy())
+    is_dense(c @ d[:, 0], DENSE @ d[:, 0].cpu().numpy())
+    is_dense(d.t() @ c.t(), (DENSE @ d.cpu().numpy()).T)
+    is_dense(torch.addmm(torch.ones(2, 2, device=device), c, d), 1 + DENSE @ d.cpu().numpy())
+    is_dense(c + torch.ones(2, 3, device=device), 1 + DENSE)
+    is_dense(c.sum(), 18)
+    assert str(by_rows()) == """tensor(crow_indices=tensor([0, 1, 3]),
+       col_indices=tensor([2, 0, 2]),
+       values=tensor([9., 4., 5.]), size=(2, 3), nnz=3,
+       layout=torch.sparse_csr)"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_products_by_rows(device):
+    c, d = by_rows(device), torch.tensor([[0.0, 1], [2, 3], [4, 5]], device=device)
+    is_by_rows(torch.sparse.sampled_addmm(c, torch.ones(2, 4, device=device), torch.ones(4, 3, device=device), beta=2, alpha=0.5), [[0, 0, 20], [10, 0, 12]])
+    is_dense(torch.sparse.mm(c, d, "mean"), [[36, 45], [10, 14.5]])
+    is_dense(torch.sparse.mm(c, d, "amax"), [[36, 45], [20, 25]])
+    is_dense(torch.sparse.mm(c, d, "amin"), [[36, 45], [0, 4]])
+
+
+def test_gradients_by_rows():
+    v = torch.tensor([9.0, 4, 5], dtype=torch.float64, requires_grad=True)
+    d = torch.tensor([[0.5, 1], [2, 3], [4, 5]], dtype=torch.float64, requires_grad=True)
+    for function in (lambda c, d: c @ d, lambda c, d: torch.sparse.mm(c, d, "mean"), lambda c, d: c.to_dense() ** 2 + d.sum(),
+                     lambda c, d: torch.sparse.sampled_addmm(c, d[:2], d.t()).to_dense(), lambda c, d: (c * c).values() + d.sum()):
+        assert gradcheck(lambda v, d: function(torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)), d), (v, d))
+    leaf = by_rows(requires_grad=True)
+    (leaf @ torch.ones(3, 2)).sum().backward()
+    is_dense(leaf.grad, np.full((2, 3), 2))
+    leaf = by_rows(requires_grad=True)
+    (leaf * 2).to_dense().sum().backward()
+    is_by_rows(leaf.grad, [[0, 0, 2], [2, 0, 2]])
+    leaf.to_dense().sum().backward()
+    is_by_rows(leaf.grad, [[0, 0, 3], [3, 0, 3]])
+    (leaf @ torch.ones(3, 2)).sum().backward()
+    is_dense(leaf.grad, [[2, 2, 5], [5, 2, 5]])
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.sparse_csr_tensor([0, 1], [2, 0, 2], [9.0, 4, 5], (2, 3)), lambda: torch.sparse_csr_tensor([0, 1, 4], [2, 0, 2], [9.0, 4, 5], (2, 3)),
+    lambda: torch.sparse_csr_tensor([0, 2, 1, 3], [2, 0, 2], [9.0, 4, 5], (3, 3)), lambda: torch.sparse_csr_tensor([0, 1, 3], [2, 0, 7], [9.0, 4, 5], (2, 3)),
+    lambda: torch.sparse_csr_tensor([0, 1, 3], [2, 0], [9.0, 4, 5], (2, 3)), lambda: by_rows().coalesce(), lambda: by_rows().indices(), lambda: by_rows().exp(),
+    lambda: torch.eye(2).crow_indices(), lambda: torch.eye(2).to_sparse().col_indices(), lambda: torch.ones(2).to_sparse_csr(),
+    lambda: torch.sparse.mm(by_rows(), torch.ones(3, 2), "prod"), lambda: torch.sparse.mm(torch.eye(2).to_sparse(), torch.eye(2), "mean"),
+    lambda: torch.sparse.sampled_addmm(torch.eye(2).to_sparse(), torch.eye(2), torch.eye(2)), lambda: torch.cat([by_rows(), by_rows()])])
+def test_refused_by_rows(call):
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        call()
 
 
 # --- tables of rows and optimizers --------------------------------------------------------------------------------
@@ -523,6 +649,15 @@ def test_unavailable(call, name):
         call(sample())
 
 
+@pytest.mark.parametrize("call, name", [
+    (lambda s: torch.erf([s, s]), "input"), (lambda s: torch.matmul(s, 2), "other"), (lambda s: torch.bmm(s, 2), "mat2"), (lambda s: torch.add(2, s), "input"),
+    (lambda s: torch.any([s]), "input"), (lambda s: torch.cat(s), "tensors"), (lambda s: torch.stack(s), "tensors"), (lambda s: torch.sin([s]), "input"),
+    (lambda s: s.copy_(2), "other"), (lambda s: torch.hspmm(s, 2), "mat2"), (lambda s: torch.smm(s, [1]), "mat2"), (lambda s: torch.spmm(2, s), "input")])
+def test_operands_that_are_no_tensors(call, name):
+    with pytest.raises(TypeError, match=f"argument '{name}' must be"):
+        call(sample())
+
+
 def test_host_access_is_refused():
     s = sample()
     for call, error in ((lambda: s.numpy(), TypeError), (lambda: np.asarray(s), TypeError), (lambda: s.item(), RuntimeError), (lambda: bool(s), RuntimeError),
@@ -534,6 +669,26 @@ def test_host_access_is_refused():
     one = torch.sparse_coo_tensor([[0]], [2.0])
     assert one.item() == 2 and bool(one) and float(one) == 2
     assert torch.is_tensor(s) and torch.numel(s) == 6 and hash(s) and s.is_floating_point()
+
+
+def test_no_other_class_takes_the_contents_over():
+    s, dense = sample(), torch.ones(2, 3)
+    for call in (lambda: nn.Parameter(s), lambda: torch.Tensor(s), lambda: dense.set_(s), lambda: setattr(dense, "data", s)):
+        with pytest.raises((NotImplementedError, RuntimeError), match="sparse"):
+            call()
+    assert dense.sum() == 6
+
+
+def test_writes_in_the_graph():
+    v = torch.tensor(VALUES, dtype=torch.float64, requires_grad=True)
+    s = made_from(v) * 2
+    s.mul_(3).add_(s)
+    s.to_dense().sum().backward()
+    assert v.grad.tolist() == [12] * 4
+    s = made_from(v) * 2
+    s.retain_grad()
+    s.to_dense().sum().backward()
+    is_sparse(s.grad, [[0, 0, 1], [1, 0, 1]])
 
 
 def test_in_place_functions_reach_torch_function():
@@ -569,3 +724,16 @@ def test_files():
     torch.save(moved, file)
     with pytest.raises(RuntimeError, match="found index 1"):
         torch.load(io.BytesIO(file.getvalue()))
+
+
+def test_the_switch_of_checks():
+    switch = torch.sparse.check_sparse_tensor_invariants
+    assert not switch.is_enabled()
+    with switch():
+        assert switch.is_enabled()
+        with switch(False):
+            assert not switch.is_enabled()
+    assert switch()(switch.is_enabled)() and not switch.is_enabled()
+    switch.enable()
+    assert switch.is_enabled()
+    switch.disable()

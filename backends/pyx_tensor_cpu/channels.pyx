@@ -126,7 +126,7 @@ cdef bint is_half(cnp.ndarray a) except -1:
 
 
 def batch_norm(cnp.ndarray a, running_mean, running_var, weight, bias, bint training, double eps):
-    """(y, mean, var): channels (dim 1) normalised by the batch's statistics in training (var is biased), else by the running ones.
+    """(y, mean, var, mean, var): channels (dim 1) normalised by the batch's statistics in training (var is biased), else by the running ones.
 
     Half types are computed in float32, in which mean and var come.
     """
@@ -144,7 +144,7 @@ def batch_norm(cnp.ndarray a, running_mean, running_var, weight, bias, bint trai
     y = new_array(cnp.PyArray_NDIM(wide), <const Py_ssize_t*>cnp.PyArray_DIMS(wide), <cnp.dtype>cnp.PyArray_DESCR(wide))
     shift = np.zeros(np.shape(mean), wide.dtype) if bias is None else operand(bias, wide)
     run(NORMALISE, [wide, mean, scale_of(var, weight, eps), shift, y], wide)
-    return (y.astype(a.dtype) if is_half(a) else y), mean, var
+    return (y.astype(a.dtype) if is_half(a) else y), mean, var, mean, var
 
 
 def batch_norm_backward(cnp.ndarray g, cnp.ndarray a, mean, var, weight, bint training, double eps, needs):

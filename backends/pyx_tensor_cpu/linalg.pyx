@@ -368,13 +368,17 @@ cdef void cholesky_step(const Job* job, i64 i) noexcept nogil:
 
 
 cdef void triangular_step(const Job* job, i64 i) noexcept nogil:
-    """X^T A^T = B^T, which is how LAPACK reads the row-major A X = B."""
-    cdef char side = b'R'
+    """X^T A^T = B^T, which is how LAPACK reads the row-major A X = B; of one column, A x = b from the transpose of A."""
+    cdef char side = b'R', turned = b'N' if job.trans == b'T' else b'T'
     cdef double one[2]
     cdef i64 lda = max(1, job.n), ldb = max(1, job.k)
+    cdef char* a = job.a + i * job.a_step
+    cdef char* b = job.b + i * job.b_step
+    if job.k == 1:
+        openblas.blas.trsv[job.form](&job.option, &turned, &job.diag, &job.n, a, &lda, b, &ldb)
+        return
     fill_scalar(job.form + F32, 1, one)
-    openblas.blas.trsm[job.form](&side, &job.option, &job.trans, &job.diag, &job.k, &job.n, one,
-                                 job.a + i * job.a_step, &lda, job.b + i * job.b_step, &ldb)
+    openblas.blas.trsm[job.form](&side, &job.option, &job.trans, &job.diag, &job.k, &job.n, one, a, &lda, b, &ldb)
 
 
 def cholesky(cnp.ndarray a, bint upper=False):

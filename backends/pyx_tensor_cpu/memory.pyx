@@ -1,4 +1,4 @@
-"""Allocation of result arrays: NumPy's allocator for small ones, a cache of page blocks from 1 MB on.
+"""Allocation of result arrays: NumPy's allocator for small ones, a cache of page blocks from 128 KB on.
 
 Fresh pages cost more than the arithmetic that fills them (the kernel zeroes each on its first use), so
 freed blocks are kept and handed out again. Everything here runs with the GIL held: the GIL is the lock.
@@ -40,7 +40,7 @@ cdef extern from *:
 cdef enum:
     SLOTS = 256                 # most blocks kept
     MAX_DIMS = 64
-cdef size_t THRESHOLD = 1 << 20
+cdef size_t THRESHOLD = 1 << 17  # what the C library would take from the system and give back, time and again
 
 cdef struct Slot:
     void* data

@@ -1,6 +1,6 @@
 """One table of OpenBLAS's functions; each row holds the float32, float64, complex64 and complex128 form.
 
-Matrices are column-major, integers are 64 bits. ``gemm``, ``gemv`` and ``trsm`` are Fortran's (every argument by
+Matrices are column-major, integers are 64 bits. ``gemm``, ``gemv``, ``trsm`` and ``trsv`` are Fortran's (every argument by
 address); the LAPACK rows are LAPACKE's, which allocate their own workspace and return ``info``.
 """
 cimport numpy as cnp
@@ -27,6 +27,8 @@ ctypedef i64 (*geqrf_t)(int layout, i64 m, i64 n, void* a, i64 lda, void* tau) n
 ctypedef i64 (*orgqr_t)(int layout, i64 m, i64 n, i64 k, void* a, i64 lda, const void* tau) noexcept nogil
 ctypedef i64 (*ormqr_t)(int layout, char side, char trans, i64 m, i64 n, i64 k, const void* a, i64 lda, const void* tau,
                         void* c, i64 ldc) noexcept nogil
+ctypedef void (*trsv_t)(const char* uplo, const char* trans, const char* diag, const i64* n, const void* a, const i64* lda, void* x,
+                        const i64* incx) noexcept nogil
 ctypedef i64 (*sytrf_t)(int layout, char uplo, i64 n, void* a, i64 lda, i64* pivots) noexcept nogil
 ctypedef i64 (*sytrs_t)(int layout, char uplo, i64 n, i64 nrhs, const void* a, i64 lda, const i64* pivots, void* b, i64 ldb) noexcept nogil
 ctypedef void (*trsm_t)(const char* side, const char* uplo, const char* trans, const char* diag, const i64* m, const i64* n,
@@ -43,6 +45,7 @@ cdef struct OpenBLAS:
     gemm_t gemm[4]
     gemv_t gemv[4]
     trsm_t trsm[4]
+    trsv_t trsv[4]
     getrf_t getrf[4]
     getrs_t getrs[4]
     getri_t getri[4]

@@ -100,6 +100,7 @@ cdef int _fill_table() except -1:
     _row(<void**>blas.gemm, "?gemm_64_")
     _row(<void**>blas.gemv, "?gemv_64_")
     _row(<void**>blas.trsm, "?trsm_64_")
+    _row(<void**>blas.trsv, "?trsv_64_")
     _row(<void**>blas.getrf, "LAPACKE_?getrf64_")
     _row(<void**>blas.getrs, "LAPACKE_?getrs64_")
     _row(<void**>blas.getri, "LAPACKE_?getri64_")

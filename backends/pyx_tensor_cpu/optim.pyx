@@ -8,7 +8,7 @@ from libc.stdlib cimport free, realloc
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, C64, C128, F16, F32, F64, code_of
-from pyx_tensor_cpu.optim_table cimport Adam, OptimKernels, OptimTable, SGD
+from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adam, OptimKernels, OptimTable, Rule, SGD
 from pyx_tensor_cpu.parallel cimport threads_for
 
 from pyx_tensor_cpu.level import use_kernels
@@ -19,6 +19,12 @@ cdef enum:
     PIECE = 1 << 15             # elements of one task
     COST = 8                    # of one element, in additions
     MOST_ARRAYS = 5             # the parameter, its gradient and up to three of state
+
+cdef enum:
+    SGD_KERNEL = -2
+    ADAM_KERNEL = -1            # from 0 on: the kernel of a rule
+
+RULE_NAMES = ("rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam", "asgd", "rprop")
 
 cdef OptimTable* table = NULL
 
@@ -34,6 +40,7 @@ use_kernels("optim", bind)
 ctypedef union Settings:
     SGD sgd
     Adam adam
+    Rule rule
 
 cdef struct Task:
     char* array[MOST_ARRAYS]    # param, grad, then the state; NULL for state that is not kept
@@ -133,23 +140,25 @@ cdef class Batch:
             copy = copy.reshape(-1).view(copy.real.dtype)
         return copy
 
-    cdef int run(self, bint adam) except -1:
+    cdef int run(self, int kernel) except -1:
         cdef OptimKernels* k = &table.double_ if self.code in (F64, C128) else &table.single
         cdef Py_ssize_t i
         cdef int threads = threads_for(self.elements * COST) if self.count > 1 else 1
         if threads == 1:
             for i in range(self.count):
-                run_task(k, &self.tasks[i], adam)
+                run_task(k, &self.tasks[i], kernel)
         else:
             for i in prange(self.count, nogil=True, num_threads=threads, schedule="static"):
-                run_task(k, &self.tasks[i], adam)
+                run_task(k, &self.tasks[i], kernel)
         for a, copy in self.results:
             np.copyto(a, copy, casting="same_kind")
         return 0
 
 
-cdef void run_task(OptimKernels* k, Task* t, bint adam) noexcept nogil:
-    if adam:
+cdef void run_task(OptimKernels* k, Task* t, int kernel) noexcept nogil:
+    if kernel >= 0:
+        k.rules[kernel](t.array[0], t.array[1], t.array[2], t.array[3], t.array[4], t.n, &t.settings.rule)
+    elif kernel == ADAM_KERNEL:
         k.adam(t.array[0], t.array[1], t.array[2], t.array[3], t.array[4], t.n, &t.settings.adam)
     else:
         k.sgd(t.array[0], t.array[1], t.array[2], t.n, &t.settings.sgd, t.first)
@@ -174,12 +183,12 @@ def sgd_step_(params, grads, bufs, double lr, double momentum, double dampening,
     for i in range(len(params)):
         batch.add([params[i], grads[i], bufs[i] if momentum else None], settings,
                   first_flags is not None and first_flags[i])
-    batch.run(False)
+    batch.run(SGD_KERNEL)
 
 
 cdef double count_of(cnp.ndarray count) except? -1:
     if cnp.PyArray_NDIM(count):
-        raise ValueError(f"adam_step_(): a count of steps has shape {np.shape(count)}, expected one number")
+        raise ValueError(f"a count of steps has shape {np.shape(count)}, expected one number")
     if code_of(count) == F32:
         return (<float*>cnp.PyArray_DATA(count))[0]
     return float(count)
@@ -213,6 +222,32 @@ def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, dou
             decay=1 - lr * weight_decay if decoupled else 1, step_size=lr / (1 - pow(beta1, step)),
             correction=sqrt(1 - pow(beta2, step)), maximize=maximize)
         batch.add([params[i], grads[i], exp_avgs[i], exp_avg_sqs[i], None if largest is None else largest[i]], settings, False)
-    batch.run(True)
+    batch.run(ADAM_KERNEL)
+    for i in range(len(params)):
+        increase(steps[i])
+
+
+def rule_step_(params, grads, first, second, third, steps, str rule, constants, double weight_decay, double shrink, double eps,
+               bint maximize):
+    """One step of one of RULE_NAMES. first, second and third are what it remembers (empty: nothing), constants a tuple for each
+    parameter; steps, 0-dim arrays that count each parameter's steps, are increased."""
+    cdef Batch batch = Batch("rule_step_")
+    cdef Settings settings
+    cdef Py_ssize_t i
+    cdef int j
+    if rule not in RULE_NAMES:
+        raise TypeError(f"rule_step_(): there is no kernel for {rule!r}")
+    check_lengths("rule_step_", params, dict(grads=grads, first=first or None, second=second or None, third=third or None, steps=steps,
+                                             constants=constants))
+    settings.rule.weight_decay, settings.rule.shrink, settings.rule.eps, settings.rule.maximize = weight_decay, shrink, eps, maximize
+    for i in range(len(params)):
+        count_of(steps[i])
+        if len(constants[i]) > CONSTANTS:
+            raise ValueError(f"rule_step_(): at most {CONSTANTS} constants, got {len(constants[i])}")
+        for j in range(len(constants[i])):
+            settings.rule.c[j] = constants[i][j]
+        batch.add([params[i], grads[i], first[i] if first else None, second[i] if second else None, third[i] if third else None],
+                  settings, False)
+    batch.run(RULE_NAMES.index(rule))
     for i in range(len(params)):
         increase(steps[i])

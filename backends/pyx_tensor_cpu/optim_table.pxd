@@ -17,15 +17,30 @@ ctypedef struct Adam:
     double correction           # sqrt(1 - beta2 ** step)
     bint maximize
 
+cdef enum:
+    CONSTANTS = 5
+    RULES = 8                   # kernels in the order of `RULE_NAMES` in optim.pyx
+
+ctypedef struct Rule:
+    double weight_decay         # added to the gradient
+    double shrink               # what the parameter is multiplied by before
+    double eps                  # added to a denominator
+    double c[CONSTANTS]         # of the rule
+    bint maximize
+
 # buf is NULL without momentum; in the first step it is written, not read.
 ctypedef void (*SGDStep)(char* param, const char* grad, char* buf, Py_ssize_t n, const SGD* h, bint first) noexcept nogil
 # max_avg_sq is NULL without amsgrad.
 ctypedef void (*AdamStep)(char* param, const char* grad, char* avg, char* avg_sq, char* max_avg_sq, Py_ssize_t n,
                           const Adam* h) noexcept nogil
 
+# a, b and c are the rule's memory of the parameter, NULL where it has none.
+ctypedef void (*RuleStep)(char* param, const char* grad, char* a, char* b, char* c, Py_ssize_t n, const Rule* h) noexcept nogil
+
 ctypedef struct OptimKernels:
     SGDStep sgd
     AdamStep adam
+    RuleStep rules[RULES]
 
 ctypedef struct OptimTable:
     OptimKernels single

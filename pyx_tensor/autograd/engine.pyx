@@ -184,7 +184,7 @@ cdef Slot add_operation():
 
 cdef bint is_replaced(TensorBase held, TensorBase grad):
     """A sparse gradient to which a dense one comes, and which can't hold their sum."""
-    return type(held.array) is not type(grad.array) and (<object>held).is_sparse
+    return type(held.array) is not type(grad.array) and hasattr(held.array, "layout")
 
 
 cdef object total(object held, object grad):

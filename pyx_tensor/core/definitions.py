@@ -131,6 +131,7 @@ def op(**options):
         promote: None, 'common', 'float', 'sum', 'float_only' or 'same': how the operands' dtypes give the compute dtype.
         result: 'same' where a kernel's result has the compute dtype.
         returns: names of several outputs (`named`: the tuple's own name). nondiff: those without a gradient. aux: names of hidden outputs behind them.
+            'name@parameter' stands in for the parameter in gradients of gradients, which then needn't be kept: they flow to it.
         nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has

@@ -1,6 +1,8 @@
 """The recorded graph: nodes (functions applied) and edges to what produced their inputs."""
 cimport cython
 
+from .hooks import RemovableHandle
+
 cdef unsigned long long _sequence = 0
 
 
@@ -120,27 +122,3 @@ def set_reviver(function):
     """Called once by core/record.pyx: function(node) gives a leaf that is gone back as a new Tensor."""
     global _reviver
     _reviver = function
-
-
-cdef long _hook_id = 0
-
-
-class RemovableHandle:
-    """Removes a hook from the dict it was entered in: `handle.remove()`, or a `with` block's end."""
-
-    def __init__(self, hooks, hook=None):
-        global _hook_id
-        _hook_id += 1
-        self.id = _hook_id
-        self.hooks = hooks
-        if hook is not None:
-            hooks[self.id] = hook
-
-    def remove(self):
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()

@@ -50,4 +50,4 @@ def has_bits(unsigned int mask):
 
 # The masks by name, for Python code that enters and leaves a mode.
 MASKS = dict(no_grad=NO_GRAD, inference=INFERENCE, autocast=AUTOCAST, anomaly=ANOMALY, intercept=INTERCEPT,
-             saved_hooks=SAVED_HOOKS, track_derived=TRACK_DERIVED)
+             saved_hooks=SAVED_HOOKS, profile=PROFILE, track_derived=TRACK_DERIVED)

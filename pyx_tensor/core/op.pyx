@@ -13,7 +13,7 @@ from . cimport tensor as T
 from .device cimport Device, as_device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
                         number_operand, shapes_message)
 from .record cimport DIM, DIMS, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
@@ -36,7 +36,7 @@ def set_interceptor(function):
 
 
 cdef object intercepted(Op op, list args, str form="", object out=None):
-    """The result of an operand's class or a mode that takes over, or NotImplemented. `form` is '_' in place; `out` as given."""
+    """The result of an operand's class, a mode, autocast or a profiler that takes over, or NotImplemented. `form` is '_' in place; `out` as given."""
     return _intercept(op, args, form, out)
 
 
@@ -243,16 +243,33 @@ cdef class Op(Slot):
 
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
-        cdef bint record
-        cdef Device device
         if self.simple and not mode & ~NO_GRAD:
             result = self.run_plain(args)
             if result is not None:
                 return result
-        if mode & INTERCEPT or not all_plain(args):
+        if mode & (INTERCEPT | AUTOCAST | PROFILE) or not all_plain(args):
             result = intercepted(self, args)
             if result is not NotImplemented:
                 return result
+        return self.dispatch(args)
+
+    def proceed(self, list args not None, str form="", out=None):
+        """Run without asking the interceptor, which calls this."""
+        if out is not None:
+            return self.dispatch_out(args, out)
+        return self.dispatch_inplace(args, False) if form == "_" else self.dispatch(args)
+
+    cdef object dispatch_inplace(self, list args, bint operator):
+        raise TypeError(f"{self.name}() can't be done in place")
+
+    cdef object dispatch_out(self, list args, object out):
+        raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
+
+    cdef object dispatch(self, list args):
+        """The general path after interception."""
+        cdef unsigned int mode = get_mode()
+        cdef bint record
+        cdef Device device
         device = self.common_device(args)
         self.normalise(args)
         record = self.gradient is not None and not mode & (NO_GRAD | INFERENCE) and any_needs_grad(args)

@@ -1,4 +1,4 @@
-"""Operands that are neither Tensor nor Parameter: `__torch_function__`, results of a subclass's type, and modes.
+"""Who has a say in a call: types with a `__torch_function__`, modes, autocast, a profiler.
 
 As in PyTorch, a subclass of Tensor gets its own type back from operations unless it says otherwise; a type with a
 `__torch_function__` of its own decides what an operation does with it. A `TorchFunctionMode` is asked before any type.
@@ -7,12 +7,21 @@ import threading
 from contextlib import contextmanager
 from operator import attrgetter
 
+from . import autocast
 from .mode import MASKS, has_bits, swap_bits
 from .record import namespace as B
 from .tensor import TensorBase
 
 _thread = threading.local()
+_WATCHED, _AUTOCAST = MASKS["profile"], MASKS["autocast"]
+_watch = None         # the profiler's function
 plain_types = ()      # Tensor and Parameter: what no handler is asked for
+
+
+def set_watcher(function):
+    """Let `function(name, args, run)` see the calls of threads whose mode word has the bit for it; `run()` gives the result."""
+    global _watch
+    _watch = function
 
 
 @contextmanager
@@ -131,7 +140,26 @@ def is_asked_about(operand):
 
 
 def intercept(operation, args, form, out):
-    """The call path's function for operands whose types aren't plain, and under a mode."""
+    """The call path's function for operands whose types aren't plain, and for threads whose mode word says so."""
+    if has_bits(_WATCHED) and _watch is not None:
+        return _watch(operation.name + form, args, lambda: _watched(operation, args, form, out))
+    return _decide(operation, args, form, out)
+
+
+def _watched(operation, args, form, out):
+    result = _decide(operation, args, form, out)
+    return operation.proceed(list(args), form, out) if result is NotImplemented else result
+
+
+def _decide(operation, args, form, out):
+    result = _asked(operation, args, form, out)
+    if result is NotImplemented and out is None and not form and has_bits(_AUTOCAST):
+        return autocast.intercept(operation, args)
+    return result
+
+
+def _asked(operation, args, form, out):
+    """What a mode or an operand's type makes of the call."""
     relevant = args if out is None else [*args, *(out if isinstance(out, (list, tuple)) else (out,))]
     if not is_asked(*relevant):
         return NotImplemented

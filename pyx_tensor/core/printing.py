@@ -148,25 +148,31 @@ def format_tensor(array, *, dtype_name, is_default_dtype, device=None, requires_
     return _append_suffixes(prefix + tensor_contents, suffixes, len(prefix), options.linewidth)
 
 
-def format_sparse(indices, values, *, shape, dtype_name, is_default_dtype, device=None, requires_grad=False, grad_fn_name=None):
-    """The ``repr`` of a sparse tensor: its places and values, then what it is on a line of its own. Arguments as above."""
+def format_sparse(arrays, *, shape, count, layout, dtype_name, is_default_dtype, device=None, requires_grad=False, grad_fn_name=None):
+    """The ``repr`` of a sparse tensor: its arrays by name (places, values), then what it is. Arguments as above.
+
+    Args:
+        count: the number of values. layout: its name; ``"sparse_coo"`` has the last part on a line of its own.
+    """
     indent = len("tensor(")
     parts = []
-    for name, array in (("indices", indices), ("values", values)):
+    for name, array in arrays.items():
         prefix = f"{name}=tensor("
         text = _format_elements(array, array.shape, indent + len(prefix), _options)
         parts.append(f"{prefix}{text}" + (f", size={array.shape})" if 0 in array.shape else ")"))
     suffixes = [f"device='{device}'"] if device is not None else []
-    suffixes += [f"size={tuple(shape)}", f"nnz={indices.shape[1]}"]
+    suffixes += [f"size={tuple(shape)}", f"nnz={count}"]
     if not (is_default_dtype or dtype_name in _LITERAL_DTYPES):
         suffixes.append(f"dtype=torch.{dtype_name}")
-    suffixes.append("layout=torch.sparse_coo")
+    suffixes.append(f"layout=torch.{layout}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    lines = f",\n{' ' * indent}".join([*parts, suffixes[0]])
-    return _append_suffixes(f"tensor({lines}", suffixes[1:], indent, _options.linewidth)
+    if layout == "sparse_coo":
+        parts.append(suffixes.pop(0))
+    lines = f",\n{' ' * indent}".join(parts)
+    return _append_suffixes(f"tensor({lines}", suffixes, indent, _options.linewidth)
 
 
 def edge_indices(shape):

@@ -48,6 +48,7 @@ cdef class Gradient:
     cdef int position[MAX_PARAMS]     # of the parameter's edge, where no parameter is a list
     cdef bint has_lists, saves_output, needs_shapes
     cdef tuple rules
+    cdef tuple stand_ins              # per hidden output: the parameter whose place in the graph it has, or -1
     cdef tuple differentiable         # per output
     cdef int n_edges                  # tensor parameters, where none is a list
     cdef int n_outputs                # visible ones
@@ -55,6 +56,7 @@ cdef class Gradient:
     cdef tuple edges_of_lists(self, OpNode node, list args)
     cdef OpNode prepare(self, list args, TensorBase overwritten)
     cdef int connect(self, OpNode node, object results, tuple aux) except -1
+    cdef object save_hidden(self, OpNode node, object hidden, int k)
 
 cdef class OpNode(Node):
     cdef Gradient gradient

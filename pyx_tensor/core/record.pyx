@@ -270,7 +270,9 @@ cdef class Gradient:
         self.n_edges = at
         self.differentiable = differentiable
         self.n_outputs = len(differentiable)
-        self.rules = tuple([Rule(self, signature.params, targets, function, aux) for targets, function in vjp.items()])
+        names = tuple([a.partition("@")[0] for a in aux])
+        self.stand_ins = tuple([signature.params.index(a.partition("@")[2]) if "@" in a else -1 for a in aux])
+        self.rules = tuple([Rule(self, signature.params, targets, function, names) for targets, function in vjp.items()])
 
     cdef OpNode prepare(self, list args, TensorBase overwritten):
         """A node with edges and saved inputs. An input in the memory about to be `overwritten` is saved as a copy."""
@@ -348,8 +350,22 @@ cdef class Gradient:
             if self.saves_output:
                 node.output = tuple([save(<TensorBase>r, True) for r in results])
         if aux is not None:
-            node.aux = tuple([save(<TensorBase>a, False) if isinstance(a, TensorBase) else a for a in aux])
+            node.aux = tuple([self.save_hidden(node, a, k) for k, a in enumerate(aux)])
         return 0
+
+    cdef object save_hidden(self, OpNode node, object hidden, int k):
+        """A hidden output as it is kept; one that stands in for an input has that input's place in the graph."""
+        cdef SavedValue saved
+        cdef Edge edge
+        if not isinstance(hidden, TensorBase):
+            return hidden
+        saved = save(<TensorBase>hidden, False)
+        if <int>self.stand_ins[k] >= 0:
+            edge = node.edges[self.position[<int>self.stand_ins[k]]]
+            if edge is not None:
+                saved.requires = True
+                saved.node, saved.nr = edge.node, edge.nr
+        return saved
 
 
 def call_site():
@@ -404,6 +420,28 @@ cdef SavedValue save_copy(TensorBase t):
         copy.node = t.node
         copy.nr = t.nr
     return save(copy, False)
+
+
+@cython.final
+cdef class SavedOutputs:
+    """The outputs of an operation with several, for its vjps: each is looked at, and its version checked, when it is asked for.
+
+    So a write to an output that no vjp needs (batch norm's, by an in-place ReLU) does no harm.
+    """
+    cdef OpNode node
+
+    @staticmethod
+    cdef SavedOutputs of(OpNode node):
+        cdef SavedOutputs outputs = SavedOutputs.__new__(SavedOutputs)
+        outputs.node = node
+        return outputs
+
+    def __len__(self):
+        return len(self.node.output)
+
+    def __getitem__(self, i):
+        saved = self.node.output[i]
+        return tuple([self.node.resolve(s) for s in saved]) if type(saved) is tuple else self.node.resolve(saved)      # a slice, or one
 
 
 @cython.binding(False)
@@ -470,8 +508,7 @@ cdef class OpNode(Node):
                 elif rule.source[k] == PARAM:
                     args.append(self.resolve(self.saved[i]))
                 elif rule.source[k] == OUTPUT:
-                    args.append(tuple([self.resolve(o) for o in self.output]) if type(self.output) is tuple
-                                else self.resolve(self.output))
+                    args.append(SavedOutputs.of(self) if type(self.output) is tuple else self.resolve(self.output))
                 elif rule.source[k] == SHAPE or rule.source[k] == GEOMETRY:
                     args.append(self.shapes[i])
                 elif rule.source[k] == AUX:

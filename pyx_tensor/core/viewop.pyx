@@ -3,7 +3,7 @@ from cpython.ref cimport Py_INCREF
 
 from .dtype cimport FLOATING, DType
 from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
@@ -22,10 +22,13 @@ cdef class ViewOp(Op):
         Py_INCREF(self)             # lives for ever: a view names its operation by a bare pointer
 
     cdef object run(self, list args):
-        if get_mode() & INTERCEPT or not all_plain(args):
+        if get_mode() & (INTERCEPT | PROFILE) or not all_plain(args):
             result = intercepted(self, args)
             if result is not NotImplemented:
                 return result
+        return self.dispatch(args)
+
+    cdef object dispatch(self, list args):
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if self.view_kind == VIEW and len(args[1]) == 1 and isinstance(args[1][0], DType):

@@ -6,7 +6,7 @@ cimport numpy as cnp
 from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
-from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode
+from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
 from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar,
                         lies_across, may_overlap, same_memory, scaled, write_array)
@@ -41,7 +41,7 @@ cdef class WritableOp(Op):
         if entry is None or not self.takes_out[t.device.slot]:
             return False
         try:
-            entry(t.array, u.array, t.array)
+            entry(t.array, u.array, out=t.array)
         except REFUSALS as error:
             raise self.explained(error, [t, u]) from None
         version = t.version_()
@@ -60,15 +60,18 @@ cdef class WritableOp(Op):
 
     cdef object run_inplace(self, list args, bint operator):
         """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
+        if get_mode() & (INTERCEPT | PROFILE) or not all_plain(args):
+            result = intercepted(self, args, "_")
+            if result is not NotImplemented:
+                return result
+        return self.dispatch_inplace(args, operator)
+
+    cdef object dispatch_inplace(self, list args, bint operator):
         cdef TensorBase target
         cdef unsigned int mode = get_mode()
         cdef bint record
         cdef OpNode node = None
         cdef Version version
-        if mode & INTERCEPT or not all_plain(args):
-            result = intercepted(self, args, "_")
-            if result is not NotImplemented:
-                return result
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if operator:
@@ -166,11 +169,14 @@ cdef class WritableOp(Op):
 
     cdef object run_out(self, list args, object out):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
-        cdef unsigned int before
-        if get_mode() & INTERCEPT or not all_plain(args) or not all_plain([out]):
+        if get_mode() & (INTERCEPT | PROFILE) or not all_plain(args) or not all_plain([out]):
             result = intercepted(self, args, "", out)
             if result is not NotImplemented:
                 return result
+        return self.dispatch_out(args, out)
+
+    cdef object dispatch_out(self, list args, object out):
+        cdef unsigned int before
         check_out(self, out)
         check_apart(self, args, out)
         if not get_mode() & NO_GRAD and (any_needs_grad(args) or any_needs_grad([out] if isinstance(out, TensorBase) else list(out))):

@@ -13,15 +13,12 @@ from ..core.copying import on_storage
 from ..core.device import make_device
 from ..core.frontend import Parameter, Tensor
 from ..core.tensor import wrap
-from ..ops.storage import TypedStorage, UntypedStorage
 
 
 def init_reductions():
-    """Let the pickler of queues, pipes and process arguments send tensors by handle."""
+    """Let the pickler of queues, pipes and process arguments send tensors, and storages as tensors, by handle."""
     for kind in (Tensor, Parameter):
         ForkingPickler.register(kind, reduce_tensor)
-    for kind in (TypedStorage, UntypedStorage):
-        ForkingPickler.register(kind, reduce_storage)
 
 
 _received = threading.local()
@@ -46,7 +43,7 @@ def reduce_tensor(tensor, descriptors=None):
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("can't send a tensor that requires grad and isn't a leaf to another process, which can't continue its graph: "
                            "send tensor.detach()")
-    if not isinstance(tensor.array, np.ndarray):        # on a device with memory of its own
+    if not isinstance(tensor.array, np.ndarray) or not sharing.SUPPORTED:        # on a device with memory of its own
         return tensor.__reduce_ex__(2)
     tensor.share_memory_()
     state = dict(tensor.__dict__)
@@ -68,15 +65,6 @@ def rebuild_tensor(cls, handle, device, dtype, offset, shape, strides, requires_
     if state:
         result.__dict__.update(state)
     return result
-
-
-def reduce_storage(storage):
-    """What a storage is pickled as: the tensor over all of it."""
-    return rebuild_storage, (type(storage), storage._flat)
-
-
-def rebuild_storage(cls, flat):
-    return cls(flat)
 
 
 def _handle(storage, descriptors):

@@ -214,16 +214,18 @@ def _warned_empty(tensor):
     return False
 
 
-# --- early PyTorch's names ----------------------------------------------------------------------------------------
-def _early(name):
-    """`name` without its underscore, which warns."""
-    def fill(*args, **kwargs):
+def _deprecated(function):
+    """The function under its older name, without the underscore."""
+    name = function.__name__[:-1]
+
+    def older(*args, **kwargs):
         warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
-        return globals()[name + "_"](*args, **kwargs)
-    fill.__name__ = fill.__qualname__ = name
-    fill.__doc__ = f"Early PyTorch's name of `{name}_`."
-    return fill
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = name
+    older.__doc__ = f"The deprecated name of :func:`{name}_`."
+    globals()[name] = older
 
 
-constant, dirac, eye, kaiming_normal, kaiming_uniform, normal, orthogonal, sparse, uniform, xavier_normal, xavier_uniform = map(_early, (
-    "constant", "dirac", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "sparse", "uniform", "xavier_normal", "xavier_uniform"))
+for _function in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_):
+    _deprecated(_function)

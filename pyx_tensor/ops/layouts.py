@@ -2,8 +2,8 @@
 sparse_*.py, which is imported when the first one is made."""
 from importlib import import_module
 
-from ..core.definitions import methods, publish_function
-from ..core.memory_format import sparse_coo, strided
+from ..core.definitions import methods, properties, publish_function
+from ..core.memory_format import sparse_coo, sparse_csr, strided
 
 
 def _sparse(module="sparse_math"):
@@ -42,11 +42,38 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
     Args:
         sparse_dim: the number of leading dims whose slices are left out where they are all zero; all dims by default.
     """
-    if layout not in (None, sparse_coo, strided):
-        raise NotImplementedError(f"to_sparse: layout {layout} isn't available; torch.sparse_coo is")
+    if layout not in (None, sparse_coo, sparse_csr, strided):
+        raise NotImplementedError(f"to_sparse: layout {layout} isn't available; torch.sparse_coo and torch.sparse_csr are")
     if layout is strided:
         return self.to_dense()
+    if layout is sparse_csr:
+        return to_sparse_csr(self)
     return _sparse().from_dense(self, sparse_dim)
+
+
+def to_sparse_csr(self, dense_dim=None):
+    """A matrix in layout `sparse_csr`."""
+    return _sparse("sparse_rows").to_sparse_csr(self)
+
+
+@publish_function
+def sparse_csr_tensor(crow_indices, col_indices, values, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None):
+    """A sparse matrix by rows.
+
+    Args:
+        crow_indices: (rows + 1): where in the list of values each row begins, and the end.
+        col_indices, values: (n): row by row.
+        size: the shape; by default with as many columns as the indices need.
+
+    Raises:
+        RuntimeError: lengths that don't fit together, or columns outside of `size`.
+
+    >>> import pyx_tensor as torch
+    >>> torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [9.0, 4.0, 5.0], (2, 3)).to_dense()
+    tensor([[0., 0., 9.],
+            [4., 0., 5.]])
+    """
+    return _sparse("sparse_rows").from_rows(crow_indices, col_indices, values, size, dtype, device, requires_grad)
 
 
 def to_dense(self, dtype=None, *, masked_grad=None):
@@ -67,6 +94,14 @@ def _refused(name, kind="coordinate "):
     return method
 
 
+def _refused_rows(name):
+    def method(self):
+        raise RuntimeError(f"{name} expected sparse row compressed tensor layout but got {str(self.layout).removeprefix('torch.').capitalize()}")
+    method.__name__ = name
+    method.__doc__ = f"`{name}` of a sparse matrix by rows; RuntimeError for others."
+    return method
+
+
 def _nnz(self):
     """The number of places that a sparse tensor lists; NotImplementedError for a dense one."""
     raise NotImplementedError("Could not run 'aten::_nnz' with arguments from the 'CPU' backend: the tensor isn't sparse")
@@ -83,8 +118,9 @@ def dense_dim(self):
 
 
 methods.update(
-    to_sparse=to_sparse, to_sparse_coo=lambda self: to_sparse(self), to_dense=to_dense, sparse_mask=sparse_mask, _nnz=_nnz, sparse_dim=sparse_dim,
+    to_sparse=to_sparse, to_sparse_csr=to_sparse_csr, to_sparse_coo=lambda self: to_sparse(self), to_dense=to_dense, sparse_mask=sparse_mask, _nnz=_nnz, sparse_dim=sparse_dim,
     dense_dim=dense_dim, values=_refused("values", ""), _values=_refused("values", ""),
+    crow_indices=_refused_rows("crow_indices"), col_indices=_refused_rows("col_indices"),
     **{name: _refused(name.strip("_")) for name in ("coalesce", "is_coalesced", "indices", "_indices")})
 
 
@@ -93,12 +129,17 @@ def rows_gradient(g, indices, rows, padding_idx):
     return _sparse().rows_gradient(g, indices, rows, padding_idx)
 
 
+properties["is_sparse_csr"] = (lambda self: False), None
+
+
 def zeros_of_layout(name, shape, fill, layout, dtype, device, requires_grad):
     """What `zeros` and `empty` make for a layout other than strided."""
-    if layout is not sparse_coo:
-        raise NotImplementedError(f"{name}: layout {layout} isn't available; torch.strided and torch.sparse_coo are")
+    if layout not in (sparse_coo, sparse_csr):
+        raise NotImplementedError(f"{name}: layout {layout} isn't available; torch.strided, torch.sparse_coo and torch.sparse_csr are")
     if fill:
         raise RuntimeError(f"{name}(...) is not implemented for sparse layout")
+    if layout is sparse_csr:
+        return to_sparse_csr(zeros_of_layout(name, shape, fill, sparse_coo, dtype, device, False)).requires_grad_(requires_grad)
     return _sparse("sparse_tensor").empty(shape, len(shape), dtype, device).requires_grad_(requires_grad)
 
 

@@ -203,14 +203,15 @@ def _channel_statistics(B, input):
     return mean, B.mean(B.mul(away, away), dims)
 
 
-@op(method=False, hidden=True, entry="batch_norm", returns=("output", "mean", "var"), nondiff=("mean", "var"),
+@op(method=False, hidden=True, entry="batch_norm", returns=("output", "mean", "var"), nondiff=("mean", "var"), aux=("used_mean", "used_var"),
     grad_name="NativeBatchNorm", vjp={
-        ("input", "weight", "bias"): lambda B, g, y, input, weight, training, eps, needs:
-            B.batch_norm_backward(g[0], input, y[1], y[2], weight, training, eps, needs)})
+        ("input", "weight", "bias"): lambda B, g, input, used_mean, used_var, weight, training, eps, needs:
+            B.batch_norm_backward(g[0], input, used_mean, used_var, weight, training, eps, needs)})
 def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bias: T, training, eps):
     """Each channel with mean 0 and variance 1, then scaled and shifted; and the statistics that were used.
 
-    In training they are the batch's (the variance biased), else the running ones.
+    In training they are the batch's (the variance biased), else the running ones. They come twice: the second ones are kept for the
+    gradient, which needs no output, so that those may be written to.
     """
     dtype = input.dtype
     input, weight, bias = _widened(input), _widened(weight), _widened(bias)
@@ -219,7 +220,7 @@ def _batch_norm(B, input: T, running_mean: Raw, running_var: Raw, weight: T, bia
     scale = scale if weight is None else B.mul(scale, weight)
     y = B.mul(B.sub(input, _along_channels(B, mean, input)), _along_channels(B, scale, input))
     y = y if bias is None else B.add(y, _along_channels(B, bias, input))
-    return y.to(dtype), mean, var
+    return y.to(dtype), mean, var, mean, var
 
 
 @op(promote=None, method=False, hidden=True, entry="batch_norm_backward")
@@ -390,9 +391,9 @@ def nll_loss_backward(B, g: T, input: T, target: Raw, weight: T, reduction, igno
     return B.reshape(B.scatter(zeros, 1, target, B.unsqueeze(each, 1)), tuple(input.shape))
 
 
-@op(promote="same", method=False, hidden=True, grad_name="NllLoss", aux=("log_probs", "total_weight"), vjp=dict(
-    input=lambda B, g, input, target, weight, reduction, ignore_index, log_probs, total_weight:
-        B.cross_entropy_backward(g, input, target, weight, reduction, ignore_index, log_probs, total_weight)))
+@op(promote="same", method=False, hidden=True, grad_name="NllLoss", aux=("log_probs@input", "total_weight"), vjp=dict(
+    input=lambda B, g, target, weight, reduction, ignore_index, log_probs, total_weight:
+        B.cross_entropy_backward(g, log_probs, target, weight, reduction, ignore_index, log_probs, total_weight)))
 def cross_entropy(B, input: T, target: Raw, weight: T = None, reduction="mean", ignore_index=-100):
     """`nll_loss` of the log softmax of scores (samples, classes)."""
     log_probs = B.log_softmax(input, 1)
@@ -402,9 +403,9 @@ def cross_entropy(B, input: T, target: Raw, weight: T = None, reduction="mean", 
 
 @op(promote="common", method=False, hidden=True, entry="cross_entropy_backward")
 def cross_entropy_backward(B, g: T, input: T, target: Raw, weight: T, reduction, ignore_index, log_probs: Raw, total_weight: Raw):
-    """The gradient of cross_entropy's input.
+    """The gradient of cross_entropy's input, or of log probabilities in its place: they have the same log softmax, and its slope.
 
-    The body computes the log probabilities again, for gradients of gradients pass through them.
+    The body computes that again, for gradients of gradients pass through it.
     """
     log_probs = B.log_softmax(input, 1)
     return B.log_softmax_backward(B.nll_loss_backward(g, log_probs, target, weight, reduction, ignore_index, total_weight), log_probs, 1)

@@ -33,14 +33,15 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
                beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize):
     """One step of Adam; `steps`, 0-dim tensors, count each parameter's steps so far and are increased; `max_exp_avg_sqs` is
     empty without `amsgrad`."""
-    for place, (param, grad, mean, square) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
+    for place, several in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs)):
+        param, grad, mean, square = [_parts(B, tensor) for tensor in several]
         grad = _direction(B, param, grad, 0 if decoupled else weight_decay, maximize)
         if decoupled and weight_decay:
             param.mul_(1 - lr * weight_decay)
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if amsgrad:
-            largest = max_exp_avg_sqs[place]
+            largest = _parts(B, max_exp_avg_sqs[place])
             square = largest.copy_(B.maximum(largest, square))
         step = float(steps[place].add_(1))
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
@@ -48,6 +49,99 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
         if is_grad_enabled():
             mean = B.clone(mean)          # which the next step writes to
         param.addcdiv_(mean, spread, value=-lr / correction1)
+
+
+@op(**_OPTIONS, entry="rule_step_")
+def _rule_step(B, params: Raws, grads: Raws, first: Raws, second: Raws, third: Raws, steps: Raws, rule, constants, weight_decay, shrink,
+               eps, maximize):
+    """One step of the optimizer whose `rule` stands in RULES; `first`, `second` and `third` are what it remembers (empty: nothing),
+    `constants` a tuple for each parameter. Parameters are multiplied by `shrink` before; complex ones are pairs of real ones."""
+    for place, (param, grad) in enumerate(zip(params, grads)):
+        remembered = [_parts(B, memory[place]) if memory else None for memory in (first, second, third)]
+        param, grad = _parts(B, param), _parts(B, grad)
+        grad = _direction(B, param, grad, weight_decay, maximize)
+        if shrink != 1:
+            param.mul_(shrink)
+        RULES[rule](B, param, grad, *remembered, eps, *constants[place])
+        steps[place].add_(1)
+
+
+def _parts(B, tensor):
+    """A complex tensor as the view of its real and imaginary parts."""
+    return B.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def _kept(tensor):
+    """The tensor, or where the step is recorded a copy, which later writes to the tensor don't touch."""
+    return tensor.clone() if is_grad_enabled() else tensor
+
+
+def _rmsprop(B, param, grad, square, buffer, mean, eps, alpha, lr, momentum):
+    square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+    if mean is not None:
+        mean.lerp_(grad, 1 - alpha)
+        square = square.addcmul(_kept(mean), _kept(mean), value=-1)
+    root = _kept(square.sqrt()).add_(eps)
+    if buffer is None:
+        param.addcdiv_(grad, root, value=-lr)
+    else:
+        param.add_(buffer.mul_(momentum).addcdiv_(grad, root), alpha=-lr)
+
+
+def _adagrad(B, param, grad, total, _, __, eps, lr):
+    param.addcdiv_(grad, _kept(total.addcmul_(grad, grad).sqrt()).add_(eps), value=-lr)
+
+
+def _adadelta(B, param, grad, square, moved, _, eps, rho, lr):
+    square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+    delta = _kept(_kept(moved.add(eps).sqrt_()).div_(square.add(eps).sqrt_())).mul_(grad)
+    moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+    param.add_(delta, alpha=-lr)
+
+
+def _adamax(B, param, grad, mean, largest, _, eps, share, beta2, lr):
+    mean.lerp_(grad, share)
+    new = B.maximum(largest.mul(beta2), grad.abs().add_(eps))
+    largest.copy_(new)
+    param.addcdiv_(_kept(mean), new, value=-lr)
+
+
+def _nadam(B, param, grad, mean, square, _, eps, share, beta2, correction, of_gradient, of_mean):
+    mean.lerp_(grad, share)
+    square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    root = _kept(square.div(correction).sqrt_()).add_(eps)
+    param.addcdiv_(grad, root, value=-of_gradient)
+    param.addcdiv_(_kept(mean), root, value=-of_mean)
+
+
+def _radam(B, param, grad, mean, square, _, eps, share, beta2, rectified, lr):
+    mean.lerp_(grad, share)
+    square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    if rectified:
+        param.addcdiv_(_kept(mean), _kept(square.sqrt()).add_(eps), value=-lr)
+    else:
+        param.add_(mean, alpha=-lr)
+
+
+def _asgd(B, param, grad, mean, _, __, eps, keep, eta, mu):
+    param.mul_(keep).add_(grad, alpha=-eta)
+    if mu == 1:
+        mean.copy_(param)
+    else:
+        mean.add_(param.sub(mean), alpha=mu)
+
+
+def _rprop(B, param, grad, before, size, _, eps, shrink, grow, least, most):
+    agreement = grad * before
+    factor = B.where(agreement > 0, grow, B.where(agreement < 0, B.full_like(grad, shrink), 1.0))
+    size.mul_(factor).clamp_(least, most)
+    grad = grad.masked_fill(agreement < 0, 0)
+    param.sub_(grad.sign() * size)
+    before.copy_(grad)
+
+
+#: name -> function(B, param, grad, first, second, third, eps, *constants) that writes to all but grad
+RULES = dict(rmsprop=_rmsprop, adagrad=_adagrad, adadelta=_adadelta, adamax=_adamax, nadam=_nadam, radam=_radam, asgd=_asgd, rprop=_rprop)
 
 
 def _direction(B, param, grad, weight_decay, maximize):
@@ -67,6 +161,12 @@ def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, *, 
     """`_adam_step`, which writes to all of its lists but `grads`."""
     _run(_adam_step, (params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps), params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
          steps, lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize)
+
+
+def rule_step_(params, grads, first, second, third, steps, *, rule, constants, weight_decay=0.0, shrink=1.0, eps=0.0, maximize=False):
+    """`_rule_step`, which writes to all of its lists but `grads`."""
+    _run(_rule_step, (params, first, second, third, steps), params, grads, first, second, third, steps, rule, constants, weight_decay,
+         shrink, eps, maximize)
 
 
 def _run(step, written, *args):

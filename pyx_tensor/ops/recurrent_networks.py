@@ -1,6 +1,7 @@
 """Recurrent networks of several layers and directions, under PyTorch's functional names, made of `recurrent_layer`."""
 from itertools import islice
 
+from ..core.autocast import computed_as_it_is, computed_low
 from ..core.definitions import op, publish_function
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
@@ -31,6 +32,7 @@ def gru_cell(B, input: T, hx: T, w_ih: T, w_hh: T, b_ih: T = None, b_hh: T = Non
     return B.gru_gates(B.linear(input, w_ih, b_ih), B.linear(hx, w_hh, b_hh), hx)
 
 
+@computed_as_it_is
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """A step of a long short-term memory (Hochreiter and Schmidhuber, 1997): (h, c), both (N, H), after input (N, I).
 
@@ -101,6 +103,7 @@ def _run(cell, input, batch_sizes, states, params, has_biases, num_layers, dropo
     return output.transpose(0, 1) if batch_first else output, finals
 
 
+@computed_low
 def lstm(input, *args):
     """A long short-term memory of several layers: (output, h, c).
 

@@ -1,6 +1,6 @@
 """Sparse tensors: making them from parts and from dense ones, and arithmetic element by element."""
 from ..core.dtype import can_cast
-from ..core.memory_format import strided
+from ..core.memory_format import sparse_csr, strided
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 from . import sparse_products, sparse_shape  # noqa: F401  (they enter their handlers)
@@ -95,7 +95,7 @@ def masked(tensor, mask):
     if tensor.shape != mask.shape:
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(tensor.shape)} but mask has size {list(mask.shape)}")
     parts = mask.array
-    return made(values_at(tensor, parts.indices), parts.indices, parts.shape, parts.coalesced)
+    return made(values_at(tensor, parts.indices), parts.indices, parts.shape, parts.coalesced, type(mask))
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
@@ -108,6 +108,8 @@ ZERO_AT_ZERO = (
 
 def _on_values(name, linear):
     def function(input, *args, **kwargs):
+        if not isinstance(input, SparseTensor):
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
         out = kwargs.pop("out", None)
         input = input if linear else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), *args, **kwargs))
@@ -149,9 +151,9 @@ def _alias(input):
 
 
 @handles("_to")
-def _to(input, dtype, device, copy):
+def _to(input, dtype, device, copy, non_blocking=False):
     values = values_of(input)
-    moved = B._to(values, dtype, device, copy)
+    moved = B._to(values, dtype, device, copy, non_blocking)
     if moved is values:
         return input
     return rebuilt(input, moved, indices=input.array.indices.to(moved.device))
@@ -167,6 +169,8 @@ def _check_same_shape(name, a, b):
 @handles("add")
 def add(input, other, *, out=None):
     if not isinstance(other, SparseTensor):
+        if input.layout is sparse_csr and isinstance(other, TensorBase):
+            return add(other, input, out=out)
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_same_shape("add", input, other)
     if isinstance(input, SparseTensor):
@@ -260,11 +264,20 @@ def _common(a, b):
     return rebuilt(a, B.mul(B.index_select(values_of(a), 0, kept), values_at(b, indices)), indices=indices)
 
 
+DIVISIONS = ("div", "_div_rounded", "floor_divide")
+
+
+def _check_divisor(name, other):
+    if other == 0:
+        raise NotImplementedError(f"{name}: a sparse tensor by 0 isn't 0 where the tensor is; use to_dense() first")
+
+
 def _divided(name, linear):
     def function(input, other, *args, out=None, **kwargs):
         if not isinstance(input, SparseTensor) or not _is_number(other):
             shape = list(other.shape) if isinstance(other, TensorBase) else []
             raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)")
+        _check_divisor(name, other)
         input = input if linear and kwargs.get("rounding_mode") is None else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), other, *args, **kwargs))
         return result if out is None else written(out, result)
@@ -296,6 +309,8 @@ def _in_place(name, linear):
     """The form in place: of the values, whose memory others may share, where nothing needs recording or adding up first."""
     def function(input, *args, **kwargs):
         plain = all(_is_number(other) for other in args)
+        if plain and name in DIVISIONS:
+            _check_divisor(name, *args)
         if isinstance(input, SparseTensor) and plain and not input.requires_grad and (linear or input.array.coalesced):
             getattr(B, name + "_")(input.array.values, *args, **kwargs)
             return input
@@ -317,6 +332,8 @@ def _zero(input):
 
 @handles("copy_", "_assign_")
 def _copy(input, src, non_blocking=False):
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
     if not (isinstance(input, SparseTensor) and isinstance(src, SparseTensor)):
         raise RuntimeError(f"copy_() between dense and sparse Tensors is not implemented! Found self type = {input.type()} and src type = {src.type()}")
     _check_same_shape("copy_", input, src)

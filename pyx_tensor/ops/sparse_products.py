@@ -1,18 +1,24 @@
 """Sparse tensors: products with matrices, sums, softmax."""
+from ..core.definitions import op
 from ..core.record import namespace as B
+from ..core.signature import Raw, T
+from ..core.tensor import TensorBase
+from .pointwise import conjugate
 from .shape import wrapped
 from .sparse_places import INT64, place_numbers, unique_places
 from .sparse_tensor import SparseTensor, as_sparse, coalesced, everywhere, handles, in_graph, made, rebuilt, values_of
 
 
 def _check_matrix(name, x, what):
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{name}(): {what} must be Tensor, not {type(x).__name__}")
     if x.ndim != 2 or isinstance(x, SparseTensor) and x.dense_dim():
         raise RuntimeError(f"{name}: {what} must be a matrix, got {list(x.shape)}" + (f" with {x.dense_dim()} dense dims" if isinstance(x, SparseTensor) else ""))
 
 
 def _check_product(name, a, b):
-    _check_matrix(name, a, "the first operand")
-    _check_matrix(name, b, "the second operand")
+    _check_matrix(name, a, "argument 'input'")
+    _check_matrix(name, b, "argument 'mat2'")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
@@ -20,11 +26,23 @@ def _check_product(name, a, b):
 
 
 # --- matrix products ----------------------------------------------------------------------------------------------
+def _at(B, matrix, rows):
+    return B.index_select(matrix, 0, rows)
+
+
+@op(hidden=True, method=False, promote="same", entry="sparse_mm", vjp=dict(
+    values=lambda B, g, rows, columns, matrix: B.sum(B.mul(_at(B, g, rows), conjugate(B, _at(B, matrix, columns))), 1),
+    matrix=lambda B, g, values, rows, columns, matrix_shape: B._sparse_mm(conjugate(B, values), columns, rows, g, matrix_shape[0])))
+def _sparse_mm(B, values: T, rows: Raw, columns: Raw, matrix: T, n):
+    """Values at places of a matrix of n rows, times a dense matrix: every value times a row of that, added to a row of the result."""
+    products = B.mul(B.unsqueeze(values, 1), _at(B, matrix, columns))
+    return B.index_add(B.zeros((n, matrix.shape[1]), dtype=products.dtype, device=products.device), 0, rows, products)
+
+
 def _times_dense(a, b):
-    """Sparse (n, m) times dense (m, p): every value times a row of `b`, added to a row of the result."""
+    """Sparse (n, m) times dense (m, p)."""
     rows, columns = B.unbind(a.array.indices, 0)
-    products = B.mul(B.unsqueeze(values_of(a), 1), B.index_select(b, 0, columns))
-    return B.index_add(B.zeros((a.shape[0], b.shape[1]), dtype=products.dtype, device=products.device), 0, rows, products)
+    return B._sparse_mm(values_of(a), rows, columns, b, a.shape[0])
 
 
 def _times_sparse(a, b):
@@ -71,6 +89,9 @@ def mv(input, vec):
 
 @handles("matmul")
 def matmul(input, other):
+    if not isinstance(input, TensorBase) or not isinstance(other, TensorBase):
+        _check_matrix("matmul", input, "argument 'input'")
+        _check_matrix("matmul", other, "argument 'other'")
     if input.ndim == 2 and other.ndim == 2:
         return mm(input, other)
     if input.ndim == 2 and other.ndim == 1 and not isinstance(other, SparseTensor):
@@ -128,9 +149,9 @@ def smm(mat1, mat2):
 
 def hspmm(mat1, mat2, *, out=None):
     as_sparse("hspmm", mat1)
+    _check_product("hspmm", mat1, mat2)
     if isinstance(mat2, SparseTensor):
         raise RuntimeError("hspmm: Tensor 'mat2' must be dense")
-    _check_product("hspmm", mat1, mat2)
     rows, places, count = unique_places(mat1.array.indices[:1], mat1.shape[:1])
     compact = rebuilt(mat1, values_of(mat1), B.stack([places, mat1.array.indices[1]]), (count, mat1.shape[1]), is_coalesced=False)
     result = made(_times_dense(compact, mat2), rows, (mat1.shape[0], mat2.shape[1]), True)

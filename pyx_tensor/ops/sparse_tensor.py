@@ -18,8 +18,10 @@ from ..core.memory_format import sparse_coo
 from ..core.mode import is_grad_enabled
 from ..core.record import namespace as B
 from ..core.record import type_name
+from ..core.signature import Raw, T
 from ..core.size import Size
 from ..core.tensor import TensorBase, wrap
+from .sparse_memory import WithoutMemory
 from .sparse_places import BOOL, INT64, matches, unique_places
 
 HANDLERS = {}        # name of an operation, in place with '_' -> function of its arguments, some of them sparse
@@ -50,6 +52,7 @@ class Coordinates:
 
     __slots__ = ("indices", "values", "shape", "coalesced", "dtype")
     __array_ufunc__ = None
+    layout = sparse_coo
 
     def __init__(self, indices, values, shape, coalesced):
         self.indices, self.values, self.shape, self.coalesced = indices, values, tuple(shape), coalesced
@@ -60,9 +63,19 @@ class Coordinates:
 
 
 def _refusal(name, tensor):
-    kind = "SparseCPU" if tensor.device.type == "cpu" else f"Sparse{tensor.device.type.upper()}"
+    kind = f"{'Sparse' if tensor.is_sparse else 'SparseCsr'}{tensor.device.type.upper()}"
     return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{kind}' backend: it isn't available for tensors of layout "
-                               "torch.sparse_coo. Use Tensor.to_dense() first.")
+                               f"{tensor.layout}. Use Tensor.to_dense() first.")
+
+
+def _why_no_tensors(func, name, args, error):
+    """What to raise where a handler stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    signature = func.op.signature if hasattr(func, "op") else None
+    for parameter, kind, value in zip(signature.params, signature.kinds, args) if signature else ():
+        if kind in (T, Raw) and not isinstance(value, TensorBase):
+            return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+    wrong = [value for value in args if isinstance(value, (list, tuple, int, float))]
+    return TypeError(f"{name}(): can't be done with sparse tensors and a {type(wrong[0]).__name__}") if wrong else error
 
 
 def _unavailable(name):
@@ -72,19 +85,28 @@ def _unavailable(name):
     return method
 
 
-class SparseTensor(Tensor):
+class SparseTensor(WithoutMemory, Tensor):
     """A tensor of layout `sparse_coo`: zero except at places that are listed. Made by `sparse_coo_tensor` or `to_sparse`."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name = func.op.name if hasattr(func, "op") else func.__name__
-        found = handler(name)
+        found = cls._handler(name)
         if found is not None:
-            return found(*args, **(kwargs or {}))
+            try:
+                return cls._result_of(name, found(*args, **(kwargs or {})))
+            except AttributeError as error:
+                raise _why_no_tensors(func, name, args, error) from None
         found = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(item, SparseTensor)]
         if not found:
             raise NotImplementedError(f"{name}: out= can't be a sparse tensor")
         raise _refusal(name, found[0])
+
+    _handler = staticmethod(handler)
+
+    @classmethod
+    def _result_of(cls, name, result):
+        return result
 
     @property
     def layout(self):
@@ -158,7 +180,7 @@ class SparseTensor(Tensor):
 
     def _detached(self):
         parts = self.array
-        return build(parts.indices, parts.values.detach(), parts.shape, parts.coalesced)
+        return build(parts.indices, parts.values.detach(), parts.shape, parts.coalesced, type(self))
 
     def detach(self):
         return self._detached()
@@ -166,35 +188,6 @@ class SparseTensor(Tensor):
     @property
     def data(self):
         return self._detached()
-
-    def stride(self, dim=None):
-        raise RuntimeError("sparse tensors do not have strides")
-
-    def is_contiguous(self, memory_format=None):
-        return False
-
-    def data_ptr(self):
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-    def storage(self):
-        raise NotImplementedError("Cannot access storage of a sparse tensor")
-
-    untyped_storage = storage_offset = storage
-
-    @property
-    def nbytes(self):
-        raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the "
-                           "indices and values.")
-
-    def numpy(self, *, force=False):
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-
-    def _host_array(self):
-        if self.numel() != 1:
-            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return dense(self)._host_array()
-
-    tolist = __dlpack__ = __dlpack_device__ = _unavailable("tolist")
 
     def __getitem__(self, index):
         result = self
@@ -224,7 +217,7 @@ class SparseTensor(Tensor):
 
     def __reduce_ex__(self, protocol):
         parts = self.array
-        return _rebuild, (parts.indices, parts.values, parts.shape, parts.coalesced, self.requires_grad)
+        return _rebuild, (parts.indices, parts.values, parts.shape, parts.coalesced, self.requires_grad, type(self))
 
     def type(self, dtype=None, non_blocking=False):
         if dtype is not None:
@@ -233,11 +226,14 @@ class SparseTensor(Tensor):
         return type_name(self.dtype).replace("torch", place, 1)
 
     def __repr__(self, *, tensor_contents=None):
-        parts, default = self.array, get_default_dtype()
+        default = get_default_dtype()
         return printing.format_sparse(
-            parts.indices._host_array(), parts.values._host_array(), shape=parts.shape, dtype_name=self.dtype.name,
-            is_default_dtype=self.dtype in (default, default.to_complex()), device=None if self.device.type == "cpu" else str(self.device),
-            requires_grad=self.requires_grad, grad_fn_name=self._source_name())
+            {name: part._host_array() for name, part in self._shown_parts().items()}, shape=self.array.shape, count=self._nnz(), layout=self.layout.name,
+            dtype_name=self.dtype.name, is_default_dtype=self.dtype in (default, default.to_complex()),
+            device=None if self.device.type == "cpu" else str(self.device), requires_grad=self.requires_grad, grad_fn_name=self._source_name())
+
+    def _shown_parts(self):
+        return dict(indices=self.array.indices, values=self.array.values)
 
 
 for _name in ("zero_", "copy_"):
@@ -246,15 +242,15 @@ for _name in ("fill_", "resize_", "resize_as_", "set_", "fill_diagonal_", "conti
     setattr(SparseTensor, _name, _unavailable(_name))
 
 
-def _rebuild(indices, values, shape, is_coalesced, requires_grad):
-    return build(indices, values, shape, is_coalesced).requires_grad_(requires_grad)
+def _rebuild(indices, values, shape, is_coalesced, requires_grad, kind=SparseTensor):
+    return build(indices, values, shape, is_coalesced, kind).requires_grad_(requires_grad)
 
 
 # --- building -----------------------------------------------------------------------------------------------------
-def build(indices, values, shape, is_coalesced=False):
+def build(indices, values, shape, is_coalesced=False, kind=SparseTensor):
     """A sparse tensor on these very tensors, outside of the graph and unchecked."""
     result = wrap(Coordinates(indices, values, shape, is_coalesced), values.device)
-    result.__class__ = SparseTensor
+    result.__class__ = kind
     return result
 
 
@@ -282,13 +278,13 @@ class Build(Function):
     """From values to a sparse tensor."""
 
     @staticmethod
-    def forward(ctx, values, indices, shape, is_coalesced):
+    def forward(ctx, values, indices, shape, is_coalesced, kind):
         ctx.indices = indices
-        return build(indices, values.detach(), shape, is_coalesced)
+        return build(indices, values.detach(), shape, is_coalesced, kind)
 
     @staticmethod
     def backward(ctx, g):
-        return values_at(g, ctx.indices), None, None, None
+        return values_at(g, ctx.indices), None, None, None, None
 
 
 class Values(Function):
@@ -296,14 +292,14 @@ class Values(Function):
 
     @staticmethod
     def forward(ctx, tensor):
-        parts = ctx.parts = tensor.array
-        return parts.values.detach()
+        ctx.parts, ctx.kind = tensor.array, type(tensor)
+        return tensor.array.values.detach()
 
     @staticmethod
     def backward(ctx, g):
         parts = ctx.parts
         if parts.coalesced:
-            return made(g, parts.indices, parts.shape, True)
+            return made(g, parts.indices, parts.shape, True, ctx.kind)
         indices, places, count = unique_places(parts.indices, parts.shape)
         share = B.index_add(B.zeros((count,), dtype=g.dtype, device=g.device), 0, places, B.ones((g.shape[0],), dtype=g.dtype, device=g.device))
         g = B.div(_sum_by_place(g, places, count), B.reshape(share, (-1,) + (1,) * (g.ndim - 1)))
@@ -313,11 +309,11 @@ class Values(Function):
 Build._backward_title, Values._backward_title = "SparseCooTensorWithDimsAndTensorsBackward0", "ValuesBackward0"
 
 
-def made(values, indices, shape, is_coalesced=False):
+def made(values, indices, shape, is_coalesced=False, kind=SparseTensor):
     """A sparse tensor of values that may be in the graph."""
     if values.requires_grad and is_grad_enabled():
-        return Build.apply(values, indices, shape, is_coalesced)
-    return build(indices, values.detach() if values.requires_grad else values, shape, is_coalesced)
+        return Build.apply(values, indices, shape, is_coalesced, kind)
+    return build(indices, values.detach() if values.requires_grad else values, shape, is_coalesced, kind)
 
 
 def values_of(tensor):

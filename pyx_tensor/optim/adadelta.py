@@ -1,10 +1,9 @@
 """Adadelta."""
-from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 
-class Adadelta(TensorwiseOptimizer):
+class Adadelta(RuledOptimizer):
     """Adadelta (Zeiler, 2012): steps in proportion to the size of earlier steps.
 
     Args:
@@ -17,6 +16,8 @@ class Adadelta(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "adadelta"
+
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
                  differentiable=False):
         check_learning_rate(lr)
@@ -27,13 +28,8 @@ class Adadelta(TensorwiseOptimizer):
         super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
                                       capturable=capturable, foreach=foreach, differentiable=differentiable))
 
-    def _start(self, parameter, group):
-        return {name: ops.zeros_like(parameter) for name in ("square_avg", "acc_delta")}
+    def _remembered(self, group):
+        return "square_avg", "acc_delta"
 
-    def _update(self, parameter, gradient, state, group, step, lr):
-        rho, eps = group["rho"], group["eps"]
-        square = state["square_avg"].mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
-        root = kept(state["acc_delta"].add(eps).sqrt_())
-        delta = kept(root.div_(square.add(eps).sqrt_())).mul_(gradient)
-        state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        parameter.add_(delta, alpha=-lr)
+    def _constants(self, group, step, lr):
+        return group["rho"], lr

@@ -1,10 +1,10 @@
 """Adagrad."""
 from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative, check_options
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 
-class Adagrad(TensorwiseOptimizer):
+class Adagrad(RuledOptimizer):
     """Adagrad (Duchi et al., 2011): the gradient divided by the root of the sum of all its squares.
 
     Args:
@@ -16,6 +16,8 @@ class Adagrad(TensorwiseOptimizer):
         maximize: climb instead of descending.
         foreach, fused: have no effect. differentiable: record the step, so that gradients go through it.
     """
+
+    rule = "adagrad"
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
                  maximize=False, differentiable=False, fused=None):
@@ -29,26 +31,25 @@ class Adagrad(TensorwiseOptimizer):
                                       initial_accumulator_value=initial_accumulator_value, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, fused=fused))
 
-    takes_sparse = True
-
-    def _check(self, parameter):
-        super()._check(parameter)
-        if parameter.grad.is_sparse and any(group["weight_decay"] for group in self.param_groups):
-            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+    def _remembered(self, group):
+        return ("sum",)
 
     def _start(self, parameter, group):
         return {"sum": ops.full_like(parameter, group["initial_accumulator_value"])}
 
-    def _update(self, parameter, gradient, state, group, step, lr):
-        if gradient.is_sparse:
-            return _sparse_update(parameter, gradient.coalesce(), state["sum"], group, step, lr)
-        total = state["sum"].addcmul_(gradient, gradient)
-        parameter.addcdiv_(gradient, kept(total.sqrt()).add_(group["eps"]), value=-lr / (1 + (step - 1) * group["lr_decay"]))
+    def _constants(self, group, step, lr):
+        return (lr / (1 + (step - 1) * group["lr_decay"]),)
 
-
-def _sparse_update(parameter, gradient, total, group, step, lr):
-    """The step where a coalesced gradient has places."""
-    total.add_(gradient.square())
-    root = total.sparse_mask(gradient).values().sqrt().add_(group["eps"])
-    step_size = lr / (1 + (step - 1) * group["lr_decay"])
-    parameter.add_(ops.sparse_coo_tensor(gradient.indices(), gradient.values() / root, gradient.shape, is_coalesced=True), alpha=-step_size)
+    def _sparse_step(self, parameter, group, lr):
+        """The step where a coalesced gradient has places."""
+        if any(some["weight_decay"] for some in self.param_groups):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[parameter] or self._begin(parameter, group)
+        state["step"] += 1
+        gradient = parameter.grad.coalesce()
+        if group["maximize"]:
+            gradient = -gradient
+        total = state["sum"].add_(gradient.square())
+        root = total.sparse_mask(gradient).values().sqrt().add_(group["eps"])
+        size = self._constants(group, float(state["step"]), lr)[0]
+        parameter.add_(ops.sparse_coo_tensor(gradient.indices(), gradient.values() / root, gradient.shape, is_coalesced=True), alpha=-size)

@@ -1,10 +1,9 @@
 """Adamax."""
-from ..ops import namespace as ops
 from .optimizer import check_betas, check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 
-class Adamax(TensorwiseOptimizer):
+class Adamax(RuledOptimizer):
     """Adamax (Kingma, Ba, 2014): Adam with the largest decayed gradient in the place of the root of squares.
 
     Args:
@@ -17,6 +16,8 @@ class Adamax(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "adamax"
+
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
                  differentiable=False, capturable=False):
         check_learning_rate(lr)
@@ -26,12 +27,9 @@ class Adamax(TensorwiseOptimizer):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))
 
-    def _start(self, parameter, group):
-        return {name: ops.zeros_like(parameter) for name in ("exp_avg", "exp_inf")}
+    def _remembered(self, group):
+        return "exp_avg", "exp_inf"
 
-    def _update(self, parameter, gradient, state, group, step, lr):
+    def _constants(self, group, step, lr):
         beta1, beta2 = group["betas"]
-        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
-        largest = ops.maximum(state["exp_inf"].mul(beta2), gradient.abs().add_(group["eps"]))
-        state["exp_inf"].copy_(largest)
-        parameter.addcdiv_(kept(mean), largest, value=-lr / (1 - beta1**step))
+        return 1 - beta1, beta2, lr / (1 - beta1**step)

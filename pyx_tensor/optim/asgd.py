@@ -1,10 +1,10 @@
 """Averaged stochastic gradient descent."""
 from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer
+from .ruled import RuledOptimizer
 
 
-class ASGD(TensorwiseOptimizer):
+class ASGD(RuledOptimizer):
     """Averaged gradient descent (Polyak, Juditsky, 1992): ``state[p]["ax"]`` is the average of the parameter.
 
     Args:
@@ -17,6 +17,8 @@ class ASGD(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "asgd"
+
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
                  differentiable=False, capturable=False):
         check_learning_rate(lr)
@@ -24,16 +26,18 @@ class ASGD(TensorwiseOptimizer):
         super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))
 
-    def _start(self, parameter, group):
-        return {"eta": ops.tensor(float(group["lr"])).float(), "mu": ops.tensor(1.0).float(),
-                "ax": ops.zeros_like(parameter)}
+    def _remembered(self, group):
+        return ("ax",)
 
-    def _update(self, parameter, gradient, state, group, step, lr):
-        eta, mu, average = float(state["eta"]), float(state["mu"]), state["ax"]
-        parameter.mul_(1 - group["lambd"] * eta).add_(gradient, alpha=-eta)
-        if mu == 1:
-            average.copy_(parameter)
-        else:
-            average.add_(parameter.sub(average), alpha=mu)
-        state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-        state["mu"].fill_(1 / max(1, step - group["t0"]))
+    def _start(self, parameter, group):
+        return {"eta": ops.tensor(float(group["lr"])).float(), "mu": ops.tensor(1.0).float(), **super()._start(parameter, group)}
+
+    def _constants_of_all(self, group, states, lr):
+        found = []
+        for state in states:
+            step, eta = state["step"].item() + 1, state["eta"].item()
+            found.append((1 - group["lambd"] * eta, eta, state["mu"].item()))
+            state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+            if step > group["t0"]:
+                state["mu"].fill_(1 / max(1, step - group["t0"]))
+        return found

@@ -1,12 +1,12 @@
 """NAdam."""
 from ..ops import namespace as ops
 from .optimizer import check_betas, check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 _MOMENTUM_BASE = 0.96  # the base of the momentum's schedule (Dozat, 2016)
 
 
-class NAdam(TensorwiseOptimizer):
+class NAdam(RuledOptimizer):
     """NAdam (Dozat, 2016): Adam with Nesterov's momentum.
 
     Args:
@@ -21,6 +21,8 @@ class NAdam(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "nadam"
+
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
                  decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
         check_learning_rate(lr)
@@ -33,18 +35,21 @@ class NAdam(TensorwiseOptimizer):
                                       maximize=maximize, foreach=foreach, capturable=capturable,
                                       differentiable=differentiable))
 
-    def _start(self, parameter, group):
-        return {"mu_product": ops.tensor(1.0).float(),
-                **{name: ops.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}}
+    def _remembered(self, group):
+        return "exp_avg", "exp_avg_sq"
 
-    def _update(self, parameter, gradient, state, group, step, lr):
+    def _start(self, parameter, group):
+        return {"mu_product": ops.tensor(1.0).float(), **super()._start(parameter, group)}
+
+    def _constants_of_all(self, group, states, lr):
         beta1, beta2 = group["betas"]
-        momentum, next_momentum = (beta1 * (1 - 0.5 * _MOMENTUM_BASE ** (at * group["momentum_decay"]))
-                                   for at in (step, step + 1))
-        state["mu_product"] *= momentum
-        product = float(state["mu_product"])
-        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        root = kept(square.div(1 - beta2**step).sqrt_()).add_(group["eps"])
-        parameter.addcdiv_(gradient, root, value=-lr * (1 - momentum) / (1 - product))
-        parameter.addcdiv_(kept(mean), root, value=-lr * next_momentum / (1 - product * next_momentum))
+        found = []
+        for state in states:
+            step = state["step"].item() + 1
+            momentum, next_momentum = (beta1 * (1 - 0.5 * _MOMENTUM_BASE ** (at * group["momentum_decay"]))
+                                       for at in (step, step + 1))
+            state["mu_product"] *= momentum
+            product = state["mu_product"].item()
+            found.append((1 - beta1, beta2, 1 - beta2**step, lr * (1 - momentum) / (1 - product),
+                          lr * next_momentum / (1 - product * next_momentum)))
+        return found

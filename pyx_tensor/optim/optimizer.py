@@ -3,7 +3,7 @@ import copy
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from ..autograd import enable_grad
@@ -184,10 +184,15 @@ class Optimizer:
 
     def load_state_dict(self, state_dict):
         """Take over what :meth:`state_dict` has returned, for the same groups of tensors."""
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"load_state_dict expects a dict, but got {typename(state_dict)}")
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             replacement = hook(self, state_dict)
             state_dict = state_dict if replacement is None else replacement
+        for key in ("state", "param_groups"):
+            if key not in state_dict:
+                raise KeyError(f"the state dict of an optimizer has an entry {key!r}; this one has {sorted(map(str, state_dict))}")
         saved_groups = copy.deepcopy(state_dict["param_groups"])
         if len(saved_groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")

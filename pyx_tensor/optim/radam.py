@@ -1,10 +1,9 @@
 """RAdam."""
-from ..ops import namespace as ops
 from .optimizer import check_betas, check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 
-class RAdam(TensorwiseOptimizer):
+class RAdam(RuledOptimizer):
     """RAdam (Liu et al., 2019): Adam without the scaling until enough squares are averaged for it, then rectified.
 
     Args:
@@ -18,6 +17,8 @@ class RAdam(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "radam"
+
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):
         check_learning_rate(lr)
@@ -28,19 +29,16 @@ class RAdam(TensorwiseOptimizer):
                                       foreach=foreach, capturable=capturable,
                                       decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))
 
-    def _start(self, parameter, group):
-        return {name: ops.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+    def _remembered(self, group):
+        return "exp_avg", "exp_avg_sq"
 
-    def _update(self, parameter, gradient, state, group, step, lr):
+    def _constants(self, group, step, lr):
         beta1, beta2 = group["betas"]
-        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         correction = 1 - beta2**step
         most = 2 / (1 - beta2) - 1  # the length of the average, in the limit and at this step
         length = most - 2 * step * beta2**step / correction
         size = lr / (1 - beta1**step)
         if length <= 5:
-            parameter.add_(mean, alpha=-size)
-            return
+            return 1 - beta1, beta2, 0.0, size
         rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
-        parameter.addcdiv_(kept(mean), kept(square.sqrt()).add_(group["eps"]), value=-size * rectified * correction**0.5)
+        return 1 - beta1, beta2, 1.0, size * rectified * correction**0.5

@@ -1,10 +1,9 @@
 """RMSprop."""
-from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative
-from .tensorwise import TensorwiseOptimizer, kept
+from .ruled import RuledOptimizer
 
 
-class RMSprop(TensorwiseOptimizer):
+class RMSprop(RuledOptimizer):
     """RMSprop (Hinton, 2012): the gradient divided by the root of a running average of its square.
 
     Args:
@@ -19,6 +18,8 @@ class RMSprop(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "rmsprop"
+
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
                  foreach=None, maximize=False, differentiable=False):
         check_learning_rate(lr)
@@ -30,18 +31,8 @@ class RMSprop(TensorwiseOptimizer):
                                       weight_decay=weight_decay, capturable=capturable, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable))
 
-    def _start(self, parameter, group):
-        names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * bool(group["centered"])
-        return {name: ops.zeros_like(parameter) for name in names}
+    def _remembered(self, group):
+        return "square_avg", "momentum_buffer" if group["momentum"] > 0 else None, "grad_avg" if group["centered"] else None
 
-    def _update(self, parameter, gradient, state, group, step, lr):
-        square = state["square_avg"].mul_(group["alpha"]).addcmul_(gradient, gradient, value=1 - group["alpha"])
-        if group["centered"]:
-            mean = state["grad_avg"].lerp_(gradient, 1 - group["alpha"])
-            square = square.addcmul(kept(mean), kept(mean), value=-1)
-        root = kept(square.sqrt()).add_(group["eps"])
-        if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradient, root)
-            parameter.add_(buffer, alpha=-lr)
-        else:
-            parameter.addcdiv_(gradient, root, value=-lr)
+    def _constants(self, group, step, lr):
+        return group["alpha"], lr, group["momentum"]

@@ -1,10 +1,10 @@
 """Resilient backpropagation."""
 from ..ops import namespace as ops
 from .optimizer import check_learning_rate
-from .tensorwise import TensorwiseOptimizer
+from .ruled import RuledOptimizer
 
 
-class Rprop(TensorwiseOptimizer):
+class Rprop(RuledOptimizer):
     """Rprop (Riedmiller, Braun, 1993): steps by the signs of gradients, for full batches.
 
     Each element's step grows while the sign of its gradient stays; where the sign changes, the step shrinks and the
@@ -19,6 +19,8 @@ class Rprop(TensorwiseOptimizer):
         foreach, capturable: have no effect. differentiable: record the step, so that gradients go through it.
     """
 
+    rule = "rprop"
+
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
                  maximize=False, differentiable=False):
         check_learning_rate(lr)
@@ -27,14 +29,11 @@ class Rprop(TensorwiseOptimizer):
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
                                       differentiable=differentiable, capturable=capturable))
 
+    def _remembered(self, group):
+        return "prev", "step_size"
+
     def _start(self, parameter, group):
         return {"prev": ops.zeros_like(parameter), "step_size": ops.full_like(parameter, float(group["lr"]))}
 
-    def _update(self, parameter, gradient, state, group, step, lr):
-        shrink, grow = group["etas"]
-        agreement = gradient * state["prev"]
-        factor = ops.where(agreement > 0, grow, ops.where(agreement < 0, ops.full_like(gradient, shrink), 1.0))
-        state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
-        gradient = gradient.masked_fill(agreement < 0, 0)
-        parameter.sub_(gradient.sign() * state["step_size"])
-        state["prev"].copy_(gradient)
+    def _constants(self, group, step, lr):
+        return *group["etas"], *group["step_sizes"]

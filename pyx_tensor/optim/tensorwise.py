@@ -64,11 +64,6 @@ class TensorwiseOptimizer(Optimizer):
         raise NotImplementedError(f"{type(self).__name__} is missing the method _update")
 
 
-def kept(tensor):
-    """The tensor, or where the step is recorded a copy, which later writes to the tensor don't touch."""
-    return tensor.clone() if tensor.requires_grad else tensor
-
-
 def _parts(value):
     """A complex tensor as the view of its real and imaginary parts; anything else as it is."""
     return ops.view_as_real(value) if isinstance(value, Tensor) and value.is_complex() else value

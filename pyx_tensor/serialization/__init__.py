@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from .archive import Archive, Damaged, get_crc32_options, set_crc32_options
 from .atomic import replacing
 from .legacy import NotLegacy, outline_of_stream, read_stream, read_tar
-from .location import location_tag, make_placement, register_package
+from .location import default_restore_location, location_tag, make_placement, register_package
 from .machine import Source
 from .npz import load_npz, save_npz
 from .reader import OutlineMachine, Storages, unpickle_bytes
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .writer import write_legacy, write_zip
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_crc32_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "load_npz",
+__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_crc32_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "load_npz",
            "location_tag", "register_package", "safe_globals", "save", "save_npz", "set_crc32_options"]
 
 DEFAULT_PROTOCOL = 2

@@ -143,11 +143,27 @@ def _copied(data, target):
     return len(data)
 
 
+class _Forward:
+    """A file that is only written forward, and takes each piece whole: sums and sizes follow their entries, as PyTorch has them."""
+
+    def __init__(self, file):
+        self.file = file
+        self.flush = getattr(file, "flush", lambda: None)
+
+    def write(self, data):
+        view = memoryview(data).cast("B")
+        done = self.file.write(view)
+        while type(done) is int and 0 < done < len(view):       # an unbuffered file may take less
+            view = view[done:]
+            done = self.file.write(view)
+        return len(data)
+
+
 class ArchiveWriter:
     """Writes a container to a binary file, which needn't be able to seek."""
 
     def __init__(self, file, name="archive"):
-        self.archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+        self.archive = zipfile.ZipFile(_Forward(file), "w", zipfile.ZIP_STORED, allowZip64=True)
         self.name = name
 
     def write(self, name, data):
@@ -155,10 +171,9 @@ class ArchiveWriter:
         data = memoryview(data).cast("B")
         info = zipfile.ZipInfo(f"{self.name}/{name}")
         info.file_size = info.compress_size = len(data)
-        info.CRC = 0
         zip64 = len(data) >= 1 << 31
-        offset = self.archive.fp.tell() + len(info.FileHeader(zip64))
-        padding = -(offset + 4) % ALIGNMENT
+        header = _LOCAL_HEADER.size + len(info.filename.encode()) + (20 if zip64 else 0)
+        padding = -(self.archive.fp.tell() + header + 4) % ALIGNMENT
         info.extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding       # an extra field of no meaning
         with self.archive.open(info, "w", force_zip64=zip64) as entry:
             for start in range(0, len(data), _CHUNK):

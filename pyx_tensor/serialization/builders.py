@@ -2,6 +2,8 @@
 import operator
 from collections import OrderedDict
 
+import numpy as np
+
 from ..core.dtype import DType, by_name
 from ..core.frontend import Parameter, Tensor
 from ..core.memory_format import sparse_coo
@@ -20,6 +22,12 @@ def _shown(value):
     """A value as a message may show it."""
     text = repr(value) if isinstance(value, (int, str, float, bytes)) else f"of type {type(value).__name__}"
     return text if len(text) < 80 else text[:77] + "..."
+
+
+def clean_bools(array):
+    """Make the bytes of bools 0 and 1, in place: others would count as several where they are added up."""
+    if array.size and array.max() > 1:
+        np.not_equal(array, 0, out=array.view(np.bool_))
 
 
 def _on(flat, offset, size, stride, requires_grad, metadata):
@@ -59,6 +67,8 @@ def rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype
     """The form of dtypes that have no storage class: the storage holds bytes."""
     if not isinstance(storage, (TypedStorage, UntypedStorage)) or not isinstance(dtype, DType):
         raise RuntimeError(f"load: expected a storage and a dtype, found {_shown(storage)} and {_shown(dtype)}")
+    if dtype is by_name["bool"] and storage.device.type == "cpu":
+        clean_bools(storage._as_tensor(by_name["uint8"]).numpy())
     return _on(storage._as_tensor(dtype), offset, size, stride, requires_grad, metadata)
 
 

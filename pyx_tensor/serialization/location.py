@@ -11,7 +11,7 @@ def register_package(priority, tagger, deserializer):
 
     Args:
         priority: lower ones are asked first.
-        tagger: function(storage) -> its tag, such as 'vault:1', or None for storages of other devices.
+        tagger: function(storage) -> its tag (`storage.device` tells where it is), such as 'vault:1', or None for storages of other devices.
         deserializer: function(cpu storage, tag) -> the storage on the device, or None for other tags.
     """
     _packages.append((priority, tagger, deserializer))
@@ -27,8 +27,8 @@ def location_tag(storage):
     return str(storage.device)
 
 
-def _restored(storage, location):
-    """A storage from a file on the device of a tag."""
+def default_restore_location(storage, location):
+    """A storage from a file (on the cpu) on the device of a tag; RuntimeError where that isn't here."""
     for _, _, deserializer in _packages:
         found = deserializer(storage, location)
         if found is not None:
@@ -50,23 +50,23 @@ def make_placement(map_location):
     Raises TypeError where it is neither None, a device, its name, a dict nor a function.
     """
     if map_location is None:
-        return _restored
+        return default_restore_location
     if isinstance(map_location, dict):
         names = {str(old): str(new) for old, new in map_location.items()}
-        return lambda storage, location: _restored(storage, names.get(location, location))
+        return lambda storage, location: default_restore_location(storage, names.get(location, location))
     if callable(map_location):
         return lambda storage, location: _as_storage(map_location(storage.untyped(), location), storage, location)
     try:
         device = make_device(map_location)
     except TypeError:
         raise TypeError(f"load(): map_location must be None, a device, its name, a dict or a function, not {type(map_location).__name__}") from None
-    return lambda storage, location: _restored(storage, str(device))
+    return lambda storage, location: default_restore_location(storage, str(device))
 
 
 def _as_storage(moved, storage, location):
     """What a user's function gave: a storage, a tensor, or None for 'where it was'."""
     if moved is None:
-        return _restored(storage, location)
+        return default_restore_location(storage, location)
     if isinstance(moved, TensorBase):
         return TypedStorage._of(moved)
     if not isinstance(moved, (TypedStorage, UntypedStorage)):

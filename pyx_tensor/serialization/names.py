@@ -20,9 +20,24 @@ class StorageType:
 by_storage_name = {name: StorageType(name) for name in STORAGES}
 
 
-def public_module(name):
-    """The name of one of our modules in files: 'torch.nn.modules.linear' for 'pyx_tensor.nn.modules.linear'."""
-    return "torch" + name.removeprefix("pyx_tensor") if name.partition(".")[0] == "pyx_tensor" else name
+# Layers that stand in another file than PyTorch's: its file, below torch.nn.modules -> their names
+_PLACES = {
+    "activation": "MultiheadAttention", "channelshuffle": "ChannelShuffle", "fold": "Fold Unfold", "pixelshuffle": "PixelShuffle PixelUnshuffle",
+    "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d", "batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
+    "conv": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
+    "instancenorm": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d", "linear": "LazyLinear",
+    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
+}
+_place_of = {name: f"torch.nn.modules.{file}" for file, names in _PLACES.items() for name in names.split()}
+
+
+def public_module(module, name=None):
+    """The module in which files have something of ours: 'torch.nn.modules.linear' for what is in 'pyx_tensor.nn.modules.linear'."""
+    if module.partition(".")[0] != "pyx_tensor":
+        return module
+    if module.startswith("pyx_tensor.nn.") and name in _place_of:
+        return _place_of[name]
+    return "torch" + module.removeprefix("pyx_tensor")
 
 
 def own_module(name):

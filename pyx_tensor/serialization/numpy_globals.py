@@ -28,7 +28,15 @@ def _scalar(dtype, data):
     dtype = _plain(dtype)
     if not isinstance(data, bytes) or len(data) != dtype.itemsize:
         raise UnpicklingError(f"load: a NumPy scalar of {dtype} isn't {dtype.itemsize} bytes long")
-    return np.frombuffer(data, dtype)[0]
+    return np.frombuffer(_clean(data, dtype), dtype)[0]
+
+
+_ZERO_OR_ONE = bytes([0, *[1] * 255])
+
+
+def _clean(data, dtype):
+    """The bytes of values, those of bools made 0 and 1."""
+    return data.translate(_ZERO_OR_ONE) if dtype.kind == "b" else data
 
 
 def _reconstruct(cls, shape, kind):
@@ -49,7 +57,7 @@ def _frombuffer(data, dtype, shape, order, axis_order=None):
     dtype = _plain(dtype)
     if axis_order is not None or order not in ("C", "F"):
         raise UnpicklingError("load: a NumPy array in an unknown order")
-    return np.frombuffer(bytearray(data), dtype).reshape(_checked_shape(shape, dtype, data), order=order)
+    return np.frombuffer(bytearray(_clean(data, dtype)), dtype).reshape(_checked_shape(shape, dtype, data), order=order)
 
 
 NAMES = {
@@ -69,7 +77,7 @@ def set_state(obj, state):
     if type(obj) is np.ndarray:
         _, shape, dtype, is_fortran, data = state
         _checked_shape(shape, _plain(dtype), data)
-        obj.__setstate__((1, tuple(shape), dtype, bool(is_fortran), bytes(data)))
+        obj.__setstate__((1, tuple(shape), dtype, bool(is_fortran), bytes(_clean(data, dtype))))
         return True
     if isinstance(obj, np.dtype):
         _, order, subdtype, names, fields, size, alignment, flags = state[:8]

@@ -2,9 +2,11 @@
 import io
 import pickle
 
+from ..core.dtype import by_name
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage
 from . import allowed
+from .builders import clean_bools
 from .machine import Machine, Source
 from .names import StorageType
 
@@ -14,7 +16,7 @@ def is_storage_id(saved):
     if not (isinstance(saved, tuple) and len(saved) in (5, 6) and saved[0] == "storage" and isinstance(saved[1], StorageType)):
         return False
     view = saved[5] if len(saved) == 6 else None
-    return (isinstance(saved[2], str) and isinstance(saved[3], str) and type(saved[4]) is int and saved[4] >= 0
+    return (isinstance(saved[2], str) and isinstance(saved[3], str) and type(saved[4]) is int and 0 <= saved[4] < 1 << 60
             and (view is None or isinstance(view, tuple) and len(view) == 3 and isinstance(view[0], str)))
 
 
@@ -47,7 +49,10 @@ class Storages:
     def _storage(self, dtype, key, location, numel, view):
         at = (key, view[0] if view else None)
         if at not in self.found:
-            array = self.read(key, numel * dtype.itemsize, dtype.itemsize).view(dtype.numpy)
+            array = self.read(key, numel * dtype.itemsize, dtype.itemsize)
+            if dtype is by_name["bool"]:
+                clean_bools(array)
+            array = array.view(dtype.numpy)
             if self.swapped:
                 array = array.byteswap(inplace=True)
             if view:

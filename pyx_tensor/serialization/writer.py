@@ -22,6 +22,9 @@ from .names import STORAGE_OF, public_module
 
 _LARGE = 1 << 20           # bytes of a storage from which on a warning says that little of it is seen
 
+_PLAIN = frozenset((str, int, float, bool, bytes, tuple, list, dict, OrderedDict, type(None)))
+_NO_HOOKS = OrderedDict()  # which files have at each tensor
+
 
 class _Global:
     """A function or class of PyTorch, written by name alone."""
@@ -61,16 +64,12 @@ class Memories:
         self.found = {}          # id of a memory -> [key, the memory, first byte seen, byte behind the last, sum of bytes seen, one of its tensors]
 
     def see(self, tensor):
-        """Note a tensor; called for all of them before anything is written."""
+        """Note a tensor."""
         memory = tensor._storage
         first = tensor.storage_offset() * tensor.element_size()
         last = first + tensor.element_size() * (1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))) if tensor.numel() else first
         entry = self.found.setdefault(id(memory), [str(len(self.found)), memory, first, last, 0, tensor])
         entry[2], entry[3], entry[4] = min(entry[2], first), max(entry[3], last), entry[4] + tensor.numel() * tensor.element_size()
-
-    def see_all(self, storage):
-        flat = storage._flat
-        self.see(flat)
 
     def start(self, memory):
         """The byte of a memory that the file begins with."""
@@ -99,9 +98,9 @@ def _bytes(memory, tensor):
 class _Writing:
     """What a pickler does for files: PyTorch's names for our objects, and storages kept aside. Mixed into Python's own pickler."""
 
-    def __init__(self, file, protocol, memories, legacy, tell=None):
+    def __init__(self, file, protocol, memories, legacy):
         super().__init__(file, protocol)
-        self.memories, self.legacy, self.tell = memories, legacy, tell
+        self.memories, self.legacy = memories, legacy
         self.dtypes = {}             # id of a memory -> the dtype that the pickle gives it
 
     def persistent_id(self, obj):
@@ -113,16 +112,18 @@ class _Writing:
         name = ("torch.storage", "UntypedStorage") if obj.dtype is None else ("torch", STORAGE_OF[obj.dtype])
         numel = nbytes if obj.dtype is None else nbytes // obj.dtype.itemsize
         self.dtypes.setdefault(id(memory), obj.dtype or by_name["uint8"])
-        location = location_tag(UntypedStorage._of(self.memories.found[id(memory)][5]))
+        location = location_tag(memory)
         return ("storage", _global(*name), key, location, numel, *((None,) if self.legacy else ()))
 
     def save(self, obj, save_persistent_id=True):
+        if type(obj) in _PLAIN:
+            return super().save(obj, save_persistent_id)
         if isinstance(obj, _Global):
             return self._save_name(obj)
         if isinstance(obj, _Call):
             return self.save_reduce(obj.function, obj.args, obj=obj)
         if isinstance(obj, (TypedStorage, UntypedStorage)) and id(obj) not in self.memo:
-            self.memories.see_all(obj) if self.tell else None
+            self.memories.see(obj._flat)
             return super().save(_StorageRef(obj._memory, getattr(obj, "dtype", None)))
         if isinstance(obj, (Tensor, Size, Device, DType, memory_format, layout)) and id(obj) not in self.memo:
             return self._save_ours(obj)
@@ -143,7 +144,7 @@ class _Writing:
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         if module.partition(".")[0] != "pyx_tensor" or "." in name or "<" in name:
             return super().save_global(obj, name)
-        self._save_name(_global(public_module(module), name))
+        self._save_name(_global(public_module(module, name), name))
 
     def _save_name(self, item):
         if id(item) in self.memo:
@@ -169,13 +170,12 @@ class _Writing:
     def _save_tensor(self, tensor):
         if tensor.is_sparse:
             return self._save_sparse(tensor)
-        if self.tell:
-            self.memories.see(tensor)
+        self.memories.see(tensor)
         attributes = tensor.__dict__
         if type(tensor) is Parameter:
             data = _Call(*self._built(tensor, False))
             name, state = ("_rebuild_parameter_with_state", (attributes,)) if attributes else ("_rebuild_parameter", ())
-            return self.save_reduce(_global("torch._utils", name), (data, tensor.requires_grad, OrderedDict(), *state), obj=tensor)
+            return self.save_reduce(_global("torch._utils", name), (data, tensor.requires_grad, _NO_HOOKS, *state), obj=tensor)
         function, args = self._built(tensor, tensor.requires_grad)
         if type(tensor) is Tensor and not attributes:
             return self.save_reduce(function, args, obj=tensor)
@@ -186,7 +186,7 @@ class _Writing:
         """(function, arguments) that build a tensor: on a typed storage, or on bytes where the storage has another dtype."""
         memory, dtype = tensor._storage, tensor.dtype
         offset = tensor.storage_offset() - self.memories.start(memory) // dtype.itemsize
-        geometry = (offset, tuple(tensor.shape), tensor.stride(), requires_grad, OrderedDict())
+        geometry = (offset, tuple(tensor.shape), tensor.stride(), requires_grad, _NO_HOOKS)
         if dtype in STORAGE_OF and self.dtypes.get(id(memory), dtype) is dtype:
             return _global("torch._utils", "_rebuild_tensor_v2"), (_StorageRef(memory, dtype), *geometry)
         return _global("torch._utils", "_rebuild_tensor_v3"), (_StorageRef(memory, None), *geometry, dtype)
@@ -224,14 +224,15 @@ class _Nowhere(io.RawIOBase):
 
 
 def _dump(obj, pickle_module, protocol, compact, legacy):
-    """(pickle, Memories, dtypes). The object is pickled twice: the first time tells what is seen of each memory."""
+    """(pickle, Memories, dtypes). For a compact file the object is pickled twice: the first time tells what is seen of each memory."""
     memories = Memories(compact)
     make = _pickler(pickle_module)
-    make(_Nowhere(), protocol, memories, legacy, tell=True).dump(obj)
-    memories.warn()
+    if compact:
+        make(_Nowhere(), protocol, memories, legacy).dump(obj)
     buffer = io.BytesIO()
     pickler = make(buffer, protocol, memories, legacy)
     pickler.dump(obj)
+    memories.warn()
     return buffer.getvalue(), memories, pickler.dtypes
 
 

@@ -8,13 +8,10 @@ from ..autograd.engine import current_run
 from ..autograd.function import Function, once_differentiable
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
-from ..core import random
-from ..core.mode import MASKS, has_bits, swap_bits
+from ..core import autocast, random
 from ..core.tensor import TensorBase
 
 __all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError"]
-
-_AUTOCAST = MASKS["autocast"]
 
 
 class CheckpointError(RuntimeError):
@@ -26,20 +23,18 @@ class _Surroundings:
 
     def __init__(self, preserve_rng_state):
         self.rng = random.get_rng_state() if preserve_rng_state else None
-        self.autocast = has_bits(_AUTOCAST)
+        self.autocast = autocast.snapshot()
 
     @contextlib.contextmanager
     def restored(self):
         """As they were, for a block; the random stream goes on afterwards as if nothing had been."""
         rng = random.get_rng_state() if self.rng is not None else None
-        autocast = swap_bits(_AUTOCAST, _AUTOCAST if self.autocast else 0)
         try:
             if rng is not None:
                 random.set_rng_state(self.rng)
-            with enable_grad():
+            with enable_grad(), autocast.restored(self.autocast):
                 yield
         finally:
-            swap_bits(_AUTOCAST, autocast)
             if rng is not None:
                 random.set_rng_state(rng)
 

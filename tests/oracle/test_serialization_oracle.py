@@ -8,6 +8,7 @@ import pytest
 import pyx_tensor
 import torch
 from early_tar import Reference, early_tar
+from pyx_tensor.serialization.names import public_module
 
 OLD = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 DTYPES = [*OLD, "uint16", "uint32", "uint64"]
@@ -92,7 +93,7 @@ LAYERS = sorted(name for name, kind in vars(pyx_tensor.nn).items() if isinstance
 def test_layers_stand_in_pytorch_s_modules(name):
     """A file names a class by its module, where PyTorch must find it."""
     ours, theirs = getattr(pyx_tensor.nn, name), getattr(torch.nn, name)
-    assert ours.__module__.replace("pyx_tensor", "torch", 1) == theirs.__module__ or name == "Parameter"
+    assert public_module(ours.__module__, name) == theirs.__module__ or name == "Parameter"
 
 
 def steps(module, model, optimizer, n):
@@ -217,3 +218,59 @@ def test_the_same_names_are_refused():
     plain = re.compile(r"(builtins|__builtin__)\.(set|frozenset|complex|bytearray|slice|range|list|dict|tuple|int|float|str|bool)"
                        r"|collections\.\w+|_codecs\.encode|numpy\.(_?core\.(multiarray|numeric)\.\w+|dtype|ndarray|dtypes\.\w+DType)")
     assert not {name for name in ours - theirs if not plain.fullmatch(name)}
+
+
+def resnet18(nn):
+    """ResNet-18 (He et al., 2015) with torchvision's names of parameters, in either library."""
+    class BasicBlock(nn.Module):
+        def __init__(self, inplanes, planes, stride):
+            super().__init__()
+            self.conv1 = nn.Conv2d(inplanes, planes, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(planes)
+            self.relu = nn.ReLU(inplace=True)
+            self.conv2 = nn.Conv2d(planes, planes, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(planes)
+            self.downsample = None
+            if stride != 1 or inplanes != planes:
+                self.downsample = nn.Sequential(nn.Conv2d(inplanes, planes, 1, stride, bias=False), nn.BatchNorm2d(planes))
+
+        def forward(self, x):
+            out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+            out += x if self.downsample is None else self.downsample(x)
+            return self.relu(out)
+
+    class ResNet(nn.Module):
+        def __init__(self, width=64):
+            super().__init__()
+            self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
+            self.bn1 = nn.BatchNorm2d(width)
+            self.relu = nn.ReLU(inplace=True)
+            self.maxpool = nn.MaxPool2d(3, 2, 1)
+            planes = [width << max(i - 1, 0) for i in range(5)]
+            for i in range(1, 5):
+                setattr(self, f"layer{i}", nn.Sequential(BasicBlock(planes[i - 1], planes[i], 1 + (i > 1)), BasicBlock(planes[i], planes[i], 1)))
+            self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+            self.fc = nn.Linear(8 * width, 1000)
+
+        def forward(self, x):
+            x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+            x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+            return self.fc(self.avgpool(x).flatten(1))
+
+    return ResNet()
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_a_resnet_18_of_pytorch_gives_the_same_logits(form):
+    torch.manual_seed(0)
+    theirs, ours = resnet18(torch.nn), resnet18(pyx_tensor.nn)
+    x = np.random.default_rng(1).standard_normal((2, 3, 64, 64)).astype(np.float32)
+    with torch.no_grad():
+        theirs(torch.from_numpy(x))                     # moves the running statistics
+    print(ours.load_state_dict(over(torch.save, pyx_tensor.load, theirs.state_dict(), form)))
+    theirs.eval(), ours.eval()
+    expected = theirs(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(ours(pyx_tensor.from_numpy(x)).detach().numpy(), expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+    again = resnet18(torch.nn).eval()
+    again.load_state_dict(over(pyx_tensor.save, torch.load, ours.state_dict(), form, weights_only=True))
+    assert np.array_equal(again(torch.from_numpy(x)).detach().numpy(), expected)

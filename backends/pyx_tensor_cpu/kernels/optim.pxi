@@ -2,10 +2,11 @@
 # the loops go through blocks in local memory, which the compiler knows to overlap nothing.
 from cpython.pycapsule cimport PyCapsule_New
 
-from pyx_tensor_cpu.optim_table cimport Adam, AdamStep, OptimKernels, OptimTable, SGD, SGDStep
+from pyx_tensor_cpu.optim_table cimport Adam, AdamStep, OptimKernels, OptimTable, Rule, RuleStep, SGD, SGDStep
 
 cdef extern from "scalar_math.h" nogil:         # for the type of its argument, whatever Cython thinks
     double m_sqrt(double)
+    double m_fabs(double)
 
 ctypedef fused Floating:
     float
@@ -95,12 +96,207 @@ cdef void adam_step(Floating* param, Floating* grad, Floating* avg, Floating* av
         start += BLOCK
 
 
+# ---- the other optimizers: what they remember is in a, b and c, their constants in h.c ----
+
+cdef inline Py_ssize_t begin(Floating* g, Floating* param, Floating* grad, Py_ssize_t left, Rule* h) noexcept nogil:
+    """Load the gradient of a block, with weight decay; how long the block is."""
+    cdef Py_ssize_t count = min(left, <Py_ssize_t>BLOCK), i
+    cdef Floating shrink = <Floating>h.shrink
+    if shrink != 1:
+        for i in range(count):
+            param[i] = param[i] * shrink
+    load_gradient(g, grad, param, count, h.weight_decay, h.maximize)
+    return count
+
+
+cdef inline void average(Floating* mean, Floating* g, Py_ssize_t count, Floating share) noexcept nogil:
+    """mean += share * (g - mean), as lerp does."""
+    cdef Floating m[BLOCK]
+    cdef Floating rest = 1 - share
+    cdef Py_ssize_t i
+    if share < 0.5:
+        for i in range(count):
+            m[i] = mean[i] + share * (g[i] - mean[i])
+    else:
+        for i in range(count):
+            m[i] = g[i] - (g[i] - mean[i]) * rest
+    for i in range(count):
+        mean[i] = m[i]
+
+
+cdef inline void average_square(Floating* result, Floating* square, Floating* g, Py_ssize_t count, double keep) noexcept nogil:
+    """square = keep * square + (1 - keep) * g * g; the same in result."""
+    cdef Floating kept = <Floating>keep, share = <Floating>(1 - keep)
+    cdef Py_ssize_t i
+    for i in range(count):
+        result[i] = square[i] * kept + share * g[i] * g[i]
+    for i in range(count):
+        square[i] = result[i]
+
+
+cdef void rmsprop_step(Floating* param, Floating* grad, Floating* square, Floating* buf, Floating* mean, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating root[BLOCK]
+    cdef Floating eps = <Floating>h.eps, lr = <Floating>h.c[1], momentum = <Floating>h.c[2]
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        average_square(root, square + at, g, count, h.c[0])
+        if mean != NULL:
+            average(mean + at, g, count, <Floating>(1 - h.c[0]))
+            for i in range(count):
+                root[i] = root[i] - mean[at + i] * mean[at + i]
+        for i in range(count):
+            g[i] = g[i] / (<Floating>m_sqrt(root[i]) + eps)
+        if buf != NULL:
+            for i in range(count):
+                g[i] = buf[at + i] * momentum + g[i]
+            for i in range(count):
+                buf[at + i] = g[i]
+        for i in range(count):
+            param[at + i] = param[at + i] - lr * g[i]
+        at += BLOCK
+
+
+cdef void adagrad_step(Floating* param, Floating* grad, Floating* total, Floating* b, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating t[BLOCK]
+    cdef Floating eps = <Floating>h.eps, lr = <Floating>h.c[0]
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        for i in range(count):
+            t[i] = total[at + i] + g[i] * g[i]
+        for i in range(count):
+            total[at + i] = t[i]
+        for i in range(count):
+            param[at + i] = param[at + i] - lr * g[i] / (<Floating>m_sqrt(t[i]) + eps)
+        at += BLOCK
+
+
+cdef void adadelta_step(Floating* param, Floating* grad, Floating* square, Floating* moved, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating t[BLOCK]
+    cdef Floating eps = <Floating>h.eps, lr = <Floating>h.c[1]
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        average_square(t, square + at, g, count, h.c[0])
+        for i in range(count):
+            g[i] = <Floating>m_sqrt(moved[at + i] + eps) / <Floating>m_sqrt(t[i] + eps) * g[i]
+        average_square(t, moved + at, g, count, h.c[0])
+        for i in range(count):
+            param[at + i] = param[at + i] - lr * g[i]
+        at += BLOCK
+
+
+cdef void adamax_step(Floating* param, Floating* grad, Floating* mean, Floating* largest, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating t[BLOCK]
+    cdef Floating beta2 = <Floating>h.c[1], eps = <Floating>h.eps, lr = <Floating>h.c[2], u, v
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        average(mean + at, g, count, <Floating>h.c[0])
+        for i in range(count):
+            u = largest[at + i] * beta2
+            v = <Floating>m_fabs(g[i]) + eps
+            t[i] = u if u >= v or u != u else v
+        for i in range(count):
+            largest[at + i] = t[i]
+        for i in range(count):
+            param[at + i] = param[at + i] - lr * mean[at + i] / t[i]
+        at += BLOCK
+
+
+cdef void nadam_step(Floating* param, Floating* grad, Floating* mean, Floating* square, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating t[BLOCK]
+    cdef Floating correction = <Floating>(1 / h.c[2]), of_gradient = <Floating>h.c[3], of_mean = <Floating>h.c[4], eps = <Floating>h.eps
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        average(mean + at, g, count, <Floating>h.c[0])
+        average_square(t, square + at, g, count, h.c[1])
+        for i in range(count):
+            t[i] = <Floating>m_sqrt(t[i] * correction) + eps
+        for i in range(count):
+            g[i] = param[at + i] - of_gradient * g[i] / t[i]
+        for i in range(count):
+            param[at + i] = g[i] - of_mean * mean[at + i] / t[i]
+        at += BLOCK
+
+
+cdef void radam_step(Floating* param, Floating* grad, Floating* mean, Floating* square, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating t[BLOCK]
+    cdef Floating eps = <Floating>h.eps, lr = <Floating>h.c[3]
+    cdef bint rectified = h.c[2] != 0
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        average(mean + at, g, count, <Floating>h.c[0])
+        average_square(t, square + at, g, count, h.c[1])
+        if rectified:
+            for i in range(count):
+                param[at + i] = param[at + i] - lr * mean[at + i] / (<Floating>m_sqrt(t[i]) + eps)
+        else:
+            for i in range(count):
+                param[at + i] = param[at + i] - lr * mean[at + i]
+        at += BLOCK
+
+
+cdef void asgd_step(Floating* param, Floating* grad, Floating* mean, Floating* b, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating keep = <Floating>h.c[0], eta = <Floating>h.c[1], mu = <Floating>h.c[2]
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        for i in range(count):
+            g[i] = param[at + i] * keep - eta * g[i]
+        for i in range(count):
+            param[at + i] = g[i]
+        if mu == 1:
+            for i in range(count):
+                mean[at + i] = g[i]
+        else:
+            for i in range(count):
+                mean[at + i] = mean[at + i] + mu * (g[i] - mean[at + i])
+        at += BLOCK
+
+
+cdef void rprop_step(Floating* param, Floating* grad, Floating* before, Floating* size, Floating* c, Py_ssize_t n, Rule* h) noexcept nogil:
+    cdef Floating g[BLOCK]
+    cdef Floating shrink = <Floating>h.c[0], grow = <Floating>h.c[1], least = <Floating>h.c[2], most = <Floating>h.c[3], same, s
+    cdef Py_ssize_t at = 0, count, i
+    while at < n:
+        count = begin(g, param + at, grad + at, n - at, h)
+        for i in range(count):
+            same = g[i] * before[at + i]
+            s = size[at + i] * (grow if same > 0 else shrink if same < 0 else 1)
+            s = least if s < least else most if s > most else s
+            size[at + i] = s
+            g[i] = 0 if same < 0 else g[i]
+            param[at + i] = param[at + i] - (s if g[i] > 0 else -s if g[i] < 0 else 0 * g[i])
+        for i in range(count):
+            before[at + i] = g[i]
+        at += BLOCK
+
+
 cdef OptimTable TABLE
 
 
 cdef void fill(OptimKernels* k, Floating* t) noexcept:
     k.sgd = <SGDStep>sgd_step[Floating]
     k.adam = <AdamStep>adam_step[Floating]
+    k.rules[0] = <RuleStep>rmsprop_step[Floating]
+    k.rules[1] = <RuleStep>adagrad_step[Floating]
+    k.rules[2] = <RuleStep>adadelta_step[Floating]
+    k.rules[3] = <RuleStep>adamax_step[Floating]
+    k.rules[4] = <RuleStep>nadam_step[Floating]
+    k.rules[5] = <RuleStep>radam_step[Floating]
+    k.rules[6] = <RuleStep>asgd_step[Floating]
+    k.rules[7] = <RuleStep>rprop_step[Floating]
 
 
 fill(&TABLE.single, <float*>NULL)

@@ -5,15 +5,16 @@ from .activation import (  # noqa: F401
     sigmoid, silu, softmax, softmin, softplus, softshrink, softsign, tanh, tanhshrink, threshold, threshold_)
 from .attention import multi_head_attention_forward, scaled_dot_product_attention  # noqa: F401
 from .classification import (  # noqa: F401
-    cosine_embedding_loss, cross_entropy, multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss,
+    cosine_embedding_loss, cross_entropy, ctc_loss, multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss,
     nll_loss, triplet_margin_loss, triplet_margin_with_distance_loss)
 from .conv import (  # noqa: F401
     conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d)
 from .distance import cosine_similarity, pairwise_distance, pdist  # noqa: F401
 from .dropout import (  # noqa: F401
     alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout)
+from .embedding import embedding, embedding_bag, one_hot  # noqa: F401
 from .interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest  # noqa: F401
-from .linear import bilinear, embedding, linear, one_hot  # noqa: F401
+from .linear import bilinear, linear  # noqa: F401
 from .linear_cross_entropy import linear_cross_entropy  # noqa: F401
 from .loss import (  # noqa: F401
     binary_cross_entropy, binary_cross_entropy_with_logits, gaussian_nll_loss, hinge_embedding_loss, huber_loss,

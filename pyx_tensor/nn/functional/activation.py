@@ -1,8 +1,11 @@
 """Activation functions."""
+import math
 import warnings
 
+from ...core.autocast import computed_low
 from ...core.dtype import by_name
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 
 
 def _inplace_or_not(name):
@@ -77,10 +80,14 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
 
 
+@takes_tensors()
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the range otherwise."""
-    if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     falling = input <= 0
@@ -95,11 +102,15 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
     return rrelu(input, lower, upper, training, inplace=True)
 
 
+@takes_tensors(2)
+@computed_low
 def prelu(input, weight):
     """Leaky ReLU with a learned slope: one number, or one per channel (dimension 1)."""
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
         channels = input.size(1) if input.dim() > 1 else 1
         if weight.numel() != channels:
             raise RuntimeError("Mismatch of parameter numbers and input channel size. "
@@ -110,6 +121,7 @@ def prelu(input, weight):
     return ops.where(input > 0, input, weight * input)
 
 
+@takes_tensors()
 def glu(input, dim=-1):
     """The first half of ``dim`` times the sigmoid of the second half."""
     if input.dim() == 0:
@@ -125,41 +137,47 @@ def hardshrink(input, lambd=0.5):
     return ops.hardshrink(input, lambd)
 
 
+@takes_tensors()
 def softsign(input):
     """x / (1 + \\|x\\|)."""
     return input / (input.abs() + 1)
 
 
+@takes_tensors()
 def tanhshrink(input):
     """x - tanh(x)."""
     return input - input.tanh()
 
 
+@takes_tensors()
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """eˣ divided by its sum over ``dim``; the input is cast to ``dtype`` first, if given."""
     dim = _implicit_dim("softmax", input, _stacklevel) if dim is None else dim
     return ops.softmax(input, dim) if dtype is None else ops.softmax(input, dim, dtype=dtype)
 
 
+@takes_tensors()
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """Softmax of -x."""
     dim = _implicit_dim("softmin", input, _stacklevel) if dim is None else dim
     return softmax(-input, dim, dtype=dtype)
 
 
+@takes_tensors()
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """The logarithm of :func:`softmax`, without its loss of precision."""
     dim = _implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim
     return ops.log_softmax(input, dim) if dtype is None else ops.log_softmax(input, dim, dtype=dtype)
 
 
+@takes_tensors()
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017) at temperature ``tau``.
 
     With ``hard`` it is one-hot, with the gradient of the soft sample. ``eps`` has no effect.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     noise = -ops.empty_like(logits).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
@@ -171,5 +189,5 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 def _implicit_dim(name, input, stacklevel):
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. "
-                  "Change the call to include dim=X as an argument.", stacklevel=stacklevel)
+                  "Change the call to include dim=X as an argument.", stacklevel=stacklevel + 1)
     return 0 if input.dim() in (0, 1, 3) else 1

@@ -1,8 +1,10 @@
 """Losses between scores of classes and targets, and between vectors; see ``loss`` for ``reduction``."""
+from ...core.autocast import computed_in_float32
 from ...core.dtype import by_name
 from ...core.naming import short_name
 from ...ops import namespace as ops
-from ._reduction import apply_reduction, resolve_reduction
+from ._arguments import takes_tensors
+from ._reduction import REDUCTIONS, apply_reduction, resolve_reduction
 from .activation import logsigmoid
 from .distance import pairwise_distance
 
@@ -10,6 +12,7 @@ _LONG = by_name["int64"]
 _INDEX_TYPES = (_LONG, by_name["uint8"])
 
 
+@takes_tensors(2)
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-weight[t] · input[t] for log probabilities ``input`` (N, C, *) or (C) and classes t = ``target`` (N, *) or ().
 
@@ -18,6 +21,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _loss_of_classes(ops.nll_loss, input, target, weight, ignore_index, resolve_reduction(reduction, size_average, reduce))
 
 
+@takes_tensors(2)
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):
     """:func:`nll_loss` of the log softmax of ``input``.
@@ -43,6 +47,21 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     return (1 - label_smoothing) * loss + label_smoothing / input.size(class_dim) * spread
 
 
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """The negative log likelihood of label sequences under all their alignments (Graves et al., 2006).
+
+    Args:
+        log_probs: (T, N, C) or (T, C), logarithms of probabilities. targets: (N, S), or all sequences one after another.
+        input_lengths, target_lengths: N numbers each.
+        blank: the class that stands for no label.
+        reduction: ``"mean"`` divides each loss by its target's length first.
+        zero_infinity: infinite losses, of inputs that are too short, and their gradients count as 0.
+    """
+    return ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS.index(resolve_reduction(reduction)), zero_infinity)
+
+
+@takes_tensors(2)
+@computed_in_float32
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Σ_j max(0, margin - x_t + x_j)ᵖ / C over the classes j other than the target t."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -64,6 +83,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return apply_reduction(loss.reshape(input.shape[:-1]), reduction)
 
 
+@takes_tensors(2)
+@computed_in_float32
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Σ max(0, 1 - (x_i - x_j)) / C over target classes i and all other classes j.
 
@@ -85,6 +106,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return apply_reduction(loss.reshape(input.shape[:-1]), reduction)
 
 
+@takes_tensors(2)
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over classes of the binary cross entropy of sigmoid(input) with 0/1 targets."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -93,6 +115,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return apply_reduction(loss.mean(-1), reduction)
 
 
+@takes_tensors(3)
+@computed_in_float32
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1, of vectors (N, D) or (D)."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -110,6 +134,8 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return apply_reduction(loss, reduction)
 
 
+@takes_tensors(3)
+@computed_in_float32
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
                         reduce=None, reduction="mean"):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin) with d the :func:`pairwise_distance`.

@@ -1,7 +1,9 @@
 """Distances and similarities."""
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 
 
+@takes_tensors(2)
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between ``x1`` and ``x2`` along ``dim``; norms below ``eps`` count as ``eps``."""
     x1, x2 = ops.broadcast_tensors(x1, x2)
@@ -10,6 +12,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (x1 / norm1 * (x2 / norm2)).sum(dim)
 
 
+@takes_tensors(2)
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The ``p``-norm of x1 - x2 + eps over the last dimension."""
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

@@ -6,21 +6,26 @@ All take ``reduction``: ``"mean"`` (the default) and ``"sum"`` give one number, 
 import math
 import warnings
 
+from ...core.autocast import computed_in_float32
 from ...core.frontend import Tensor
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 from ._reduction import apply_reduction, resolve_reduction
 
 
+@takes_tensors(2)
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """(input - target)²."""
     return _difference_loss(ops.mse_loss, input, target, resolve_reduction(reduction, size_average, reduce), weight)
 
 
+@takes_tensors(2)
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """\\|input - target\\|."""
     return _difference_loss(ops.l1_loss, input, target, resolve_reduction(reduction, size_average, reduce), weight)
 
 
+@takes_tensors(2)
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """d² / (2 beta) where d = \\|input - target\\| is less than ``beta``, else d - beta / 2 (Girshick, 2015)."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -31,6 +36,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _difference_loss(ops.smooth_l1_loss, input, target, reduction, None, beta)
 
 
+@takes_tensors(2)
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d² / 2 where d = \\|input - target\\| is at most ``delta``, else delta · (d - delta / 2) (Huber, 1964)."""
     if delta <= 0:
@@ -38,6 +44,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _difference_loss(ops.huber_loss, input, target, resolve_reduction(reduction), weight, delta)
 
 
+@takes_tensors(2)
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(t log x + (1 - t) log(1 - x)) for probabilities ``input``; logarithms below -100 count as -100."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -51,6 +58,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return apply_reduction(ops.binary_cross_entropy(input, target, reduction="none") * weight, reduction)
 
 
+@takes_tensors(2)
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
                                      pos_weight=None):
     """:func:`binary_cross_entropy` of sigmoid(input), computed without its loss of precision.
@@ -70,6 +78,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     return apply_reduction(loss if weight is None else loss * weight, reduction)
 
 
+@takes_tensors(2)
+@computed_in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target · (log target - input), where ``input`` (and with ``log_target`` also ``target``) is a logarithm.
 
@@ -80,13 +90,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
                       "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                       "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                      stacklevel=2)
+                      stacklevel=3)
     reduction = "sum" if batch_mean else resolve_reduction(reduction, size_average, reduce)
     loss = target.exp() * (target - input) if log_target else ops.xlogy(target, target) - target * input
     loss = apply_reduction(loss, reduction)
     return loss / input.size(0) if batch_mean and input.dim() else loss
 
 
+@takes_tensors(2)
+@computed_in_float32
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
                      reduction="mean"):
     """Negative log likelihood of counts ``target`` under Poisson rates ``input`` (or their logarithms).
@@ -101,6 +113,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     return apply_reduction(loss, reduction)
 
 
+@takes_tensors(2)
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """Negative log likelihood of ``target`` under normal distributions with mean ``input`` and variance ``var``.
 
@@ -121,6 +134,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return apply_reduction(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@takes_tensors(2)
+@computed_in_float32
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -129,11 +144,15 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return apply_reduction(loss, reduction)
 
 
+@takes_tensors(2)
+@computed_in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target · input)), targets 1 and -1."""
     return apply_reduction((-target * input).exp().log1p(), resolve_reduction(reduction, size_average, reduce))
 
 
+@takes_tensors(3)
+@computed_in_float32
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target · (input1 - input2) + margin): target 1 says that ``input1`` ranks higher, -1 lower."""
     reduction = resolve_reduction(reduction, size_average, reduce)
@@ -148,7 +167,7 @@ def _difference_loss(loss, input, target, reduction, weight=None, *options):
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
                       "This will likely lead to incorrect results due to broadcasting. "
-                      "Please ensure they have the same size.", stacklevel=3)
+                      "Please ensure they have the same size.", stacklevel=4)
         input, target = ops.broadcast_tensors(input, target)
     if weight is None:
         return loss(input, target, reduction, *options)

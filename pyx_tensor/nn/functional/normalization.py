@@ -1,9 +1,10 @@
 """Normalisation."""
 from math import prod
 
+from ...core.typeinfo import finfo
 from ...ops import namespace as ops
 from ...ops.nn import update_statistics_
-from ...core.typeinfo import finfo
+from ._arguments import takes_tensors
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -14,7 +15,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divide by the root of the mean square over the last dimensions, of sizes ``normalized_shape``; scale."""
     if not len(normalized_shape):
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+                           "normalized_shape = []")
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
         raise RuntimeError(f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
                            f"normalized_shape = {list(normalized_shape)}")
@@ -57,10 +59,13 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         for name, running in (("running_mean", running_mean), ("running_var", running_var)):
             if running is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
-    _check_channels(input.size(1), running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    channels = input.size(1) if input.dim() > 1 else 0
+    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if not channels:
+        return input.clone()
     output, mean, var = ops._batch_norm(input, running_mean, running_var, weight, bias, training, eps)
     if training and input.numel():        # an empty batch has no statistics
-        _update_running(running_mean, running_var, mean, var, input.numel() // input.size(1), momentum)
+        _update_running(running_mean, running_var, mean, var, input.numel() // channels, momentum)
     return output
 
 
@@ -94,6 +99,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (mean * alpha + k).pow(beta)
 
 
+@takes_tensors()
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divide by the ``p``-norm over ``dim``, or by ``eps`` where the norm is smaller."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps)

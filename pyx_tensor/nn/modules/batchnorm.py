@@ -98,3 +98,36 @@ class BatchNorm3d(_BatchNorm):
     """:class:`BatchNorm1d` for (N, C, D, H, W)."""
 
     _input_dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation whose statistics processes may share; in one process the plain one, of (N, C, *).
+
+    Args:
+        process_group: accepted only as None: there is one process.
+        The others are those of :class:`BatchNorm1d`.
+    """
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        if process_group is not None:
+            raise NotImplementedError("SyncBatchNorm: groups of processes are not supported")
+        self.process_group = None
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with all its batch norms replaced by SyncBatchNorm of the same parameters and statistics."""
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            converted = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            for store in ("_parameters", "_buffers"):
+                getattr(converted, store).update(getattr(module, store))
+            converted.training = module.training
+            return converted
+        for name, child in module.named_children():
+            module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return module

@@ -2,8 +2,11 @@
 
 ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``; ``size_average`` and ``reduce`` are its deprecated forms.
 """
+from math import prod
+
 from .. import functional as F
 from ..functional._reduction import resolve_reduction
+from .linear import Linear
 from .module import Module
 
 
@@ -258,3 +261,58 @@ class TripletMarginWithDistanceLoss(_Loss):
         return F.triplet_margin_with_distance_loss(
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin,
             swap=self.swap, reduction=self.reduction)
+
+
+class CTCLoss(_Loss):
+    """The negative log likelihood of label sequences under all their alignments (Graves et al., 2006).
+
+    Args:
+        blank: the class that stands for no label.
+        reduction: ``"mean"`` divides each loss by its target's length first.
+        zero_infinity: infinite losses, of inputs that are too short, and their gradients count as 0.
+
+    Shapes: log_probs (T, N, C) or (T, C), targets (N, S) or all sequences one after another, N lengths each.
+
+    >>> log_probs = torch.randn(50, 2, 20).log_softmax(2)
+    >>> nn.CTCLoss()(log_probs, torch.ones(2, 30).long(), torch.tensor([50, 40]), torch.tensor([10, 8])).size()
+    torch.Size([])
+    """
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """:class:`CrossEntropyLoss` of a linear map with parameters of its own.
+
+    Args:
+        in_features: size of the input's last dim. num_classes: C.
+        out_features: further dims (d_1, …) of the scores (N, C, d_1, …).
+        bias: whether the map has a bias.
+        options: without effect.
+        The others are those of :class:`CrossEntropyLoss`; ``ignore_index`` None stands for -100.
+
+    >>> nn.LinearCrossEntropyLoss(5, 10, out_features=(4, 3))(torch.randn(2, 5), torch.zeros(2, 4, 3).long()).size()
+    torch.Size([])
+    """
+
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, reduction="mean", weight=None,
+                 ignore_index=None, label_smoothing=0.0, options=None):
+        super().__init__(weight, reduction=reduction)
+        self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        self.linear = Linear(in_features, num_classes * prod(self.out_features), bias, device, dtype)
+
+    def forward(self, input, target):
+        shape = (self.num_classes, *self.out_features)
+        bias = None if self.linear.bias is None else self.linear.bias.reshape(shape)
+        return F.linear_cross_entropy(input, self.linear.weight.reshape(*shape, self.in_features), target, linear_bias=bias, weight=self.weight,
+                                      reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing)
+
+    def extra_repr(self):
+        names = ("in_features", "num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
+        return ", ".join(f"{name}={self.linear.bias is not None if name == 'bias' else getattr(self, name)}" for name in names)

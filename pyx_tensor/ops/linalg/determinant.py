@@ -6,9 +6,9 @@ from ...core.signature import T
 from .common import check_square
 
 
-def _scaled_identity(B, factor, A):
-    """factor · 1 for each matrix of a batch."""
-    return B.diag_embed(B.expand(B.unsqueeze(factor, -1), tuple(A.shape[:-1])))
+def _scaled_inverse(B, factor, A):
+    """factor · A^-H for each matrix of a batch."""
+    return B.mul(B.unsqueeze(B.unsqueeze(factor, -1), -1), B.adjoint(B._inv(A)[0]))
 
 
 def _cofactors(B, A):
@@ -29,7 +29,7 @@ def _det_vjp(B, g, y, A):
     singular = B.unsqueeze(B.unsqueeze(B.eq(y, 0), -1), -1)
     some = bool(B.any(singular))
     regular = B.where(singular, B.eye(A.shape[-1], dtype=A.dtype, device=A.device), A) if some else A
-    result = B._solve(B.adjoint(regular), _scaled_identity(B, B.mul(g, B.conj(y)), A))[0]
+    result = _scaled_inverse(B, B.mul(g, B.conj(y)), regular)
     if not some:
         return result
     distinct = B.diag(B.arange(1, A.shape[-1] + 1, device=A.device)).to(A.dtype)
@@ -66,7 +66,7 @@ def _slogdet_vjp(B, g, y, A):
     to_sign, to_log = g
     if A.dtype.is_complex:
         to_log = B.complex(B.real(to_log), B.neg(B.imag(B.mul(B.conj(to_sign), y[0]))))
-    return B._solve(B.adjoint(A), _scaled_identity(B, to_log, A))[0]
+    return _scaled_inverse(B, to_log, A)
 
 
 @op(hidden=True, method=False, entry="slogdet", grad_name="LinalgSlogdet", returns=("sign", "logabsdet"), vjp=dict(A=_slogdet_vjp))

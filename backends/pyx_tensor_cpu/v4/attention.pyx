@@ -1,0 +1,2 @@
+"""Attention, compiled for this CPU level."""
+include "../kernels/attention.pxi"

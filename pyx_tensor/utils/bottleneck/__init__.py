@@ -1,0 +1,1 @@
+"""`python -m pyx_tensor.utils.bottleneck script.py [arguments]`: where a program spends its time, by Python's profiler and by ours."""

@@ -1,0 +1,67 @@
+"""The models of images: parameter counts as published, what a pass gives, what is refused."""
+import subprocess
+import sys
+
+import pytest
+
+import pyx_tensor as torch
+from pyx_tensor.vision import models
+
+COUNTS = {      # parameters as torchvision's documentation has them
+    "alexnet": 61100840, "vgg11_bn": 132868840, "densenet121": 7978856, "resnet18": 11689512, "resnet50": 25557032, "resnext50_32x4d": 25028904,
+    "wide_resnet50_2": 68883240, "squeezenet1_0": 1248424, "squeezenet1_1": 1235496, "inception_v3": 27161264}
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """All weights are the same: drawing takes seconds."""
+    for name in ("uniform_", "normal_"):
+        monkeypatch.setattr(torch.Tensor, name, lambda self, *args, **kwargs: self.fill_(0.01))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_parameter_counts(name, undrawn):
+    options = dict(init_weights=False) if name == "inception_v3" else {}
+    assert sum(p.numel() for p in models.get_model(name, **options).parameters()) == COUNTS[name]
+
+
+@pytest.mark.parametrize("name, size", [("resnet18", 33), ("squeezenet1_1", 33), ("densenet121", 33)])
+def test_a_step_of_training(name, size):
+    model = models.get_model(name, num_classes=3)
+    scores = model(torch.randn(2, 3, size, size))
+    assert scores.shape == (2, 3)
+    torch.nn.functional.cross_entropy(scores, torch.tensor([0, 2])).backward()
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters())
+
+
+def test_auxiliary_scores(undrawn):
+    model = models.inception_v3(num_classes=4, init_weights=False)
+    with torch.no_grad():
+        outputs = model(torch.randn(2, 3, 299, 299))
+        assert outputs.logits.shape == outputs.aux_logits.shape == (2, 4)
+        assert model.eval()(torch.randn(1, 3, 80, 80)).shape == (1, 4)
+
+
+def test_variants(undrawn):
+    model = models.resnet50(num_classes=2, replace_stride_with_dilation=[False, True, True])
+    assert model.layer4[0].conv2.dilation == (2, 2) and model.layer4[1].conv2.dilation == (4, 4)
+    with torch.no_grad():
+        assert model.eval()(torch.randn(1, 3, 32, 32)).shape == (1, 2)
+    assert float(models.resnet18(zero_init_residual=True).layer1[0].bn2.weight.sum()) == 0
+    efficient = models.DenseNet(4, (2, 2), 8, num_classes=2, memory_efficient=True, drop_rate=0.1)
+    efficient(torch.randn(2, 3, 32, 32)).sum().backward()
+
+
+def test_refused():
+    for names in (dict(weights="DEFAULT"), dict(pretrained=True)):
+        with pytest.raises(NotImplementedError, match="load_state_dict"):
+            models.resnet18(**names)
+    with pytest.raises(ValueError, match="Unknown model"):
+        models.get_model("resnet17")
+    with pytest.raises(ValueError, match="3-element"):
+        models.resnet50(replace_stride_with_dilation=[True])
+
+
+def test_models_are_imported_when_asked_for():
+    code = "import sys, pyx_tensor; pyx_tensor.nn; assert not any('pyx_tensor.vision' in m for m in sys.modules); pyx_tensor.vision.models.resnet18"
+    subprocess.run([sys.executable, "-c", code], check=True)
