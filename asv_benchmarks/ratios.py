@@ -37,7 +37,7 @@ def serve(library, threads, pipe):
 def start(library, threads):
     """A pipe to a new process for the library."""
     here, there = multiprocessing.Pipe()
-    multiprocessing.get_context("spawn").Process(target=serve, args=(library, threads, there), daemon=True).start()
+    multiprocessing.get_context("spawn").Process(target=serve, args=(library, threads, there)).start()       # it may start others
     return here
 
 
@@ -85,12 +85,14 @@ def main():
     options = parser.parse_args()
     pipes = {library: start(library, options.threads) for library in LIBRARIES}
     print(f"{'least time':44}{'pyx_tensor':>12}{'PyTorch':>12}{'NumPy':>12}{'PT/ours':>10}{'NP/ours':>10}")
-    for family in FAMILIES:
-        if not options.families or family.__name__ in options.families:
-            for case in family.cases:
-                row(f"{family.__name__}: {case}", least_times(pipes, family, case))
-    for pipe in pipes.values():
-        pipe.send("end")
+    try:
+        for family in FAMILIES:
+            if not options.families or family.__name__ in options.families:
+                for case in family.cases:
+                    row(f"{family.__name__}: {case}", least_times(pipes, family, case))
+    finally:
+        for pipe in pipes.values():
+            pipe.send("end")
 
 
 if __name__ == "__main__":

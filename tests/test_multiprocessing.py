@@ -34,6 +34,19 @@ def left_over(pid=None):
     return [path.name for path in SHM.glob(f"pyx_tensor_{pid or ''}*")]
 
 
+def children_of(pid):
+    """Ids of a process's children."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
 def run_program(text, **options):
     """(exit code, output) of a program in a fresh interpreter, whose id stands in its first line."""
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, **options)
@@ -283,9 +296,9 @@ time.sleep(60)
     pid = int(program.stdout.readline())
     assert len(left_over(pid)) == (2 if strategy == "file_system" else 0)
     os.killpg(program.pid, signal.SIGSTOP)                  # the tracker ignores what interrupts, but not this
-    for child in subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True).stdout.splitlines():
-        number, args = child.split(None, 1)
-        os.kill(int(number), signal.SIGCONT if "resource_tracker" in args else signal.SIGKILL)
+    for child in children_of(pid):
+        is_tracker = b"resource_tracker" in Path(f"/proc/{child}/cmdline").read_bytes()
+        os.kill(child, signal.SIGCONT if is_tracker else signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)
     program.wait()
     deadline = time.monotonic() + 20

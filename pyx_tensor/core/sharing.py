@@ -6,6 +6,7 @@ left open; what a crash leaves behind is removed by Python's resource tracker wh
 Descriptors are scarce: beyond half of a process's limit new segments are named ones, and received ones aren't kept open.
 """
 import errno
+import importlib.util
 import itertools
 import os
 import secrets
@@ -24,6 +25,7 @@ ALIGNMENT = 64
 SMALL = 1 << 14                # bytes of the largest storage that shares a segment with others,
 ARENA = 1 << 20                # and of such a segment: one descriptor does for all of them
 CHUNK = 1 << 30                # bytes that one system call writes at most
+SUPPORTED = importlib.util.find_spec("_posixshmem") is not None      # elsewhere tensors are sent by copying
 
 _strategy = "file_descriptor" if hasattr(os, "memfd_create") else "file_system"
 _segments = weakref.WeakValueDictionary()     # key -> Segment: each is mapped once in a process

@@ -66,6 +66,11 @@ def receive(connection):
         return pickle.loads(message[COUNT:])
 
 
+def has_room(connection):
+    """True where a socket takes a short message at once; False where that can't be known."""
+    return os.name != "nt" and bool(select.select([], [connection], [], 0)[1])
+
+
 class Sender:
     """Sends to a connection without ever waiting for the reader: what doesn't fit at once is left to a thread."""
 
@@ -78,7 +83,7 @@ class Sender:
     def put(self, obj):
         """Send an object. Errors of pickling are raised here; a reader that is gone is no error."""
         message, descriptors = pack(obj)
-        if self.thread is None and len(message) <= AT_ONCE and select.select([], [self.connection], [], 0)[1]:
+        if self.thread is None and len(message) <= AT_ONCE and has_room(self.connection):
             send(self.connection, message, descriptors)
             return
         with self.wake:

@@ -43,7 +43,7 @@ def reduce_tensor(tensor, descriptors=None):
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("can't send a tensor that requires grad and isn't a leaf to another process, which can't continue its graph: "
                            "send tensor.detach()")
-    if not isinstance(tensor.array, np.ndarray):        # on a device with memory of its own
+    if not isinstance(tensor.array, np.ndarray) or not sharing.SUPPORTED:        # on a device with memory of its own
         return tensor.__reduce_ex__(2)
     tensor.share_memory_()
     state = dict(tensor.__dict__)

@@ -19,7 +19,8 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Stack tensors; in a loader's process straight into shared memory, so that the batch needn't be copied again."""
     first = batch[0]
     if worker.get_worker_info() is not None and isinstance(first.array, np.ndarray):
-        if all(type(item) is Tensor and item.dtype is first.dtype and item.shape == first.shape and not item.requires_grad
+        from ...core import sharing
+        if sharing.SUPPORTED and all(type(item) is Tensor and item.dtype is first.dtype and item.shape == first.shape and not item.requires_grad
                for item in batch):
             from ...multiprocessing.reductions import new_shared
             return ops.stack(batch, 0, out=new_shared((len(batch), *first.shape), first.dtype))

@@ -3,9 +3,10 @@ import itertools
 import multiprocessing
 import os
 import warnings
+from typing import Generic
 
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset
+from .dataset import IterableDataset, T_co
 from .iterators import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -20,7 +21,7 @@ class _Endless:
         return itertools.repeat(None)
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Iterates over a data set in batches.
 
     Args:

@@ -2,11 +2,11 @@
 import collections.abc
 import itertools
 import os
-import selectors
 import signal
 import time
 import warnings
 from collections import deque
+from multiprocessing import connection as _connection
 
 from ...core.frontend import Tensor
 from ..exceptions import ExceptionWrapper
@@ -85,7 +85,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader):
         self._pid = os.getpid()
         self._processes, self._connections = [], []
-        self._selector = selectors.DefaultSelector()
+        self._sources = {}                       # what to listen to, a pipe or a sentinel -> number of its process
         self._num_workers = loader.num_workers
         self._limit = loader.prefetch_factor * loader.num_workers
         self._prefetch_factor = loader.prefetch_factor
@@ -117,8 +117,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             finally:
                 there.close()
             self._processes.append(process)
-            self._selector.register(here, selectors.EVENT_READ, number)
-            self._selector.register(process.sentinel, selectors.EVENT_READ, number)
+            self._sources[here] = self._sources[process.sentinel] = number
 
     def _begin(self):
         """Hand out the first tasks of a pass."""
@@ -225,13 +224,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _forget(self, number):
         """Listen no more to a process."""
         for source in (self._connections[number], self._processes[number].sentinel):
-            self._selector.unregister(source)
+            del self._sources[source]
 
     def _receive(self):
         """The next answer of any process. Raises RuntimeError where one has died or takes too long."""
         deadline = time.monotonic() + self._timeout if self._timeout else None
         while not self._arrived:
-            ready = self._selector.select(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            ready = _connection.wait(self._sources, None if deadline is None else max(0.0, deadline - time.monotonic()))
             if not ready:
                 self._shut_down(at_once=True)
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
@@ -240,7 +239,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _read(self, ready):
         from ...multiprocessing.messages import receive
-        for number in sorted({key.data for key, _ in ready}):
+        for number in sorted({self._sources[source] for source in ready}):
             connection = self._connections[number]
             try:
                 if connection.poll(0):
@@ -274,8 +273,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 process.terminate()
         for connection in self._connections:
             connection.close()
-        self._connections = []
-        self._selector.close()
+        self._connections, self._sources = [], {}
         deadline = time.monotonic() + PATIENCE
         for process in processes:
             process.join(max(0.0, deadline - time.monotonic()))
@@ -308,9 +306,9 @@ def _pinning(wanted):
 
 def pin_memory(data):
     """Tensors, inside of containers too, in page-locked memory; other objects by their own `pin_memory`, if they have one."""
-    if isinstance(data, Tensor) or (hasattr(data, "pin_memory") and not isinstance(data, type)):
+    if hasattr(data, "pin_memory") and not isinstance(data, type):
         return data.pin_memory()
-    if isinstance(data, (str, bytes)):
+    if isinstance(data, (str, bytes, Tensor)):
         return data
     if isinstance(data, collections.abc.Mapping):
         return type(data)({key: pin_memory(value) for key, value in data.items()})
