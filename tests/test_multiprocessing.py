@@ -307,6 +307,19 @@ time.sleep(60)
     assert not left_over(pid)
 
 
+def send_and_end(queue):
+    queue.put(torch.ones(50_000))
+
+
+def test_a_sender_that_has_ended():
+    queue = mp.get_context("fork").SimpleQueue()
+    process = mp.get_context("fork").Process(target=send_and_end, args=(queue,))
+    process.start()
+    process.join()
+    with pytest.raises(RuntimeError, match="has ended before it was received"):
+        queue.get()
+
+
 def test_a_program_that_ends_leaves_nothing(strategy):
     code, output = run_program(f"""
 import pyx_tensor as torch, pyx_tensor.multiprocessing as mp
