@@ -168,6 +168,7 @@ S["lu_unpack"] = lambda f: call(_square(f, 3), _exchanges(f, 3))
 S["orgqr"] = lambda f: call(f(4, 3), f(2))
 S["ormqr"] = lambda f: [call(f(4, 3), f(3), f(4, 2)), call(f(4, 3), f(3), f(2, 4), False, True)]
 _same("nuclear_norm frobenius_norm", lambda f: call(_square(f, 3), (0, 1)))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, True)]
 S["kron"] = lambda f: call(f(2, 3), f(2, 2))
 # --- shapes
 _same("view reshape", lambda f: [call(f(3, 4), (2, -1)), call(f(), (1, 1))])

@@ -338,7 +338,8 @@ OPCODES = [bytes((i,)) for i in range(256)]
 PIECES = [b"K\x04", b"X\x01\x00\x00\x000", b"}", b"]", b")", b"(", b"t", b"R", b"Q", b"b", b"\x81", b"\x85", b"\x86", b"u", b"e", b"s", b"a", b"2", b"0", b"q\x00", b"h\x00",
           b"\x8f", b"\x90", b"\x91", b"N", b"\x88", BUILD, STORAGE, HOOKS, b"ccollections\nOrderedDict\n", b"ctorch\nSize\n", b"cnumpy\ndtype\n", b"c__builtin__\nset\n",
           b"ctorch._utils\n_rebuild_parameter\n", b"ctorch._tensor\n_rebuild_from_type_v2\n", b"ctorch\nTensor\n", b"ctorch\nfloat32\n", b"cnumpy.core.multiarray\nscalar\n",
-          b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\nndarray\n", b"C\x04abcd", b"c__builtin__\nslice\n", b"ccollections\ndefaultdict\n", b"ctorch\ndevice\n"]
+          b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\nndarray\n", b"C\x04abcd", b"c__builtin__\nslice\n", b"ctorch._utils\n_rebuild_sparse_tensor\n", b"ctorch.serialization\n_get_layout\nX\x10\x00\x00\x00torch.sparse_coo\x85R",
+          b"ctorch\nLongStorage\n", b"ctorch\nBoolStorage\n", b"ctorch._utils\n_rebuild_tensor_v3\n(", b"ccollections\ndefaultdict\n", b"ctorch\ndevice\n"]
 
 
 @settings(max_examples=150, deadline=None)

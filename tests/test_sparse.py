@@ -215,6 +215,9 @@ def test_products_and_quotients(device):
         s ** 0
     with pytest.raises(NotImplementedError, match="to the power -1"):
         s ** -1
+    for zero in (0, 0.0, torch.zeros((), device=device)):
+        with pytest.raises(NotImplementedError, match="by 0"):
+            s / zero
     with pytest.raises(RuntimeError, match="broadcast"):
         s * torch.ones(2, 2, device=device)
     with pytest.raises(RuntimeError, match="can't be cast"):
@@ -641,6 +644,14 @@ def test_clipping_and_zeroing():
     (lambda s: torch.ones(2, 3).masked_fill_(s, 1), "masked_fill"), (lambda s: s.storage(), "storage"), (lambda s: torch.equal(s, s), "equal")])
 def test_unavailable(call, name):
     with pytest.raises((NotImplementedError, RuntimeError), match=name):
+        call(sample())
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda s: torch.erf([s, s]), "input"), (lambda s: torch.matmul(s, 2), "other"), (lambda s: torch.bmm(s, 2), "mat2"), (lambda s: torch.add(2, s), "input"),
+    (lambda s: torch.any([s]), "input"), (lambda s: torch.cat(s), "tensors"), (lambda s: torch.stack(s), "tensors"), (lambda s: torch.sin([s]), "input")])
+def test_operands_that_are_no_tensors(call, name):
+    with pytest.raises(TypeError, match=f"argument '{name}' must be"):
         call(sample())
 
 

@@ -37,3 +37,22 @@ def test_mistakes_are_found(mypy):
     lines = [i for i, text in enumerate((TESTS / "typing_errors.py").read_text().splitlines(), 1) if i > 3 and text]
     found = {int(message.split(":")[1]) for message in out.splitlines() if ": error:" in message}
     assert set(lines) <= found, out
+
+
+@pytest.mark.parametrize("name", ("fft", "special", "sparse"))
+def test_stubs_of_modules_name_what_is_there(name):
+    """Functions entered from tables have stubs by hand: the same names and the same parameters."""
+    import ast
+    import importlib
+    import inspect
+    module = importlib.import_module(f"pyx_tensor.{name}")
+    path = TESTS.parent / "pyx_tensor" / name
+    text = path.with_suffix(".pyi") if not path.is_dir() else path / "__init__.pyi"
+    declared = {node.name: node for node in ast.parse(text.read_text()).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert set(declared) == {n for n in dir(module) if not n.startswith("_")}
+    for function, node in declared.items():
+        if isinstance(node, ast.FunctionDef):
+            found = getattr(module, function)
+            names = list(found.op.signature.params) if hasattr(found, "op") else list(inspect.signature(found).parameters)
+            given = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
+            assert [n for n in given if n != "out" and n != "dtype"] == [n for n in names if n != "out" and n != "dtype"], function

@@ -202,6 +202,8 @@ torch.save(large, large_path)
 """
     cases = {"save 200 small tensors": "torch.save(small, target)", "load 200 small tensors": "torch.load(small_path)",
              "save 64 MB": "torch.save(large, target)", "load 64 MB": "torch.load(large_path)", "map 64 MB": "torch.load(large_path, mmap=True)"}
+
+
 class Fourier(_Family):
     """Fourier transforms of float32 and complex64: rows, an image, a signal of a million values, one second of speech in frames."""
     prepare = """

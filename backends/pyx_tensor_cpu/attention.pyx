@@ -178,7 +178,7 @@ cdef inline Scores scores_of(const Problem* p, char* values, Py_ssize_t batch, P
     cdef Scores s
     cdef Matrix mask
     s.values, s.rows, s.columns, s.seen, s.causal, s.scale = values, rows, columns, first + 1, p.causal, p.scale
-    s.total = p.total + (batch * p.queries + first) * p.item
+    s.total = p.total + 2 * (batch * p.queries + first) * p.item
     s.mask = NULL
     s.mask_step = 0
     if p.masked:
@@ -278,7 +278,7 @@ cdef void run_jobs(const Problem* p, Py_ssize_t first, Py_ssize_t step, Py_ssize
 
 
 def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, double scale, bint causal):
-    """(softmax(scale query key^T + mask) value, the logarithm of each query's sum of exponentials)."""
+    """(softmax(scale query key^T + mask) value, each query's largest score and one over its sum of exponentials)."""
     cdef Problem p
     cdef list held = []
     cdef Py_ssize_t shape[MAX_DIMS]
@@ -288,7 +288,8 @@ def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, doubl
     output = new_output(p.value.matrix.columns, query, &p.output)
     for i in range(nd - 1):
         shape[i] = cnp.PyArray_DIM(query, i)
-    total = new_array(nd - 1, shape, <cnp.dtype>cnp.PyArray_DESCR(query))
+    shape[nd - 1] = 2
+    total = new_array(nd, shape, <cnp.dtype>cnp.PyArray_DESCR(query))
     p.total = cnp.PyArray_BYTES(total)
     run(&p, False)
     return output, total
@@ -303,7 +304,7 @@ def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.nd
     if needs[3]:
         raise TypeError("attention_backward(): no kernel for the gradient of a mask")
     describe(&p, "attention_backward", held, query, key, value, mask, scale, causal)
-    if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != p.batches * p.queries or code_of(total) != p.code:
+    if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != 2 * p.batches * p.queries or code_of(total) != p.code:
         raise ValueError(f"attention_backward(): a gradient of shape {np.shape(g)} doesn't fit query {np.shape(query)} and value {np.shape(value)}")
     held.append(fill_operand(&p.g, g, p.use_blas))
     total = np.ascontiguousarray(total)

@@ -5,7 +5,7 @@ ctypedef struct Scores:
     char* values            # products of queries and keys; after the call the weights
     const char* mask        # numbers to add, `mask_step` bytes from row to row; or NULL
     Py_ssize_t mask_step
-    char* total             # logarithm of each row's sum of exponentials, infinite where a query sees nothing
+    char* total             # of each row, its largest score and one over its sum of exponentials (0 where a query sees nothing)
     Py_ssize_t rows
     Py_ssize_t columns
     Py_ssize_t seen

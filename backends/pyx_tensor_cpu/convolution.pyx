@@ -37,6 +37,9 @@ cdef enum:
     MANY_TILES = 1024               # for which it is kept though it is larger
     SHARED_TILES = 144              # most tiles that threads share
     CHANNEL_JOB = 4                 # channels of one job that transforms tiles
+    FEW_COLUMNS = 256               # for which a weight's gradient is made column by column; no more than COLUMNS
+    VERY_FEW_COLUMNS = 64           # the same of a transposed convolution
+    LEAST_OUTPUTS = 64              # with at least so many outputs
     PARTIAL = 1 << 21               # most elements of the partial sums of a weight's gradient
 
 cdef ConvolutionTable* table = NULL
@@ -261,6 +264,17 @@ cdef int run(Job* j, cnp.ndarray like) except -1:
     return 0
 
 
+cdef void pack_channel(const Job* j, const char* w, char* packed, Py_ssize_t group, Py_ssize_t channel, Py_ssize_t w_group, Py_ssize_t row,
+                       Py_ssize_t w_channel, const Taps* taps) noexcept nogil:
+    """A channel of all panels of a group."""
+    cdef Py_ssize_t first = 0
+    while first < j.rows:
+        j.k.pack_weight(w + (group * w_group + first * row + channel * w_channel) * j.item,
+                        packed + (group * j.w_group + (first * j.windows.channels + channel * j.k.rows) * taps.count) * j.item,
+                        min(j.k.rows, j.rows - first), 1, taps.count, row, w_channel, taps.element)
+        first = first + j.k.rows
+
+
 cdef cnp.ndarray pack(Job* j, cnp.ndarray w, Py_ssize_t group, Py_ssize_t row, Py_ssize_t channel, const Taps* taps):
     """The weight of every group in panels; `group`, `row` and `channel` are its strides."""
     cdef Py_ssize_t panel_rows = up(j.rows, j.k.rows), per_group = panel_rows * j.windows.channels * taps.count, first, index, panels = panel_rows // j.k.rows
@@ -269,6 +283,11 @@ cdef cnp.ndarray pack(Job* j, cnp.ndarray w, Py_ssize_t group, Py_ssize_t row, P
     cdef char* to = cnp.PyArray_BYTES(packed)
     cdef int threads = threads_for(j.groups * per_group)
     j.w_row, j.w_group = 0, per_group
+    if row < channel:               # along the memory
+        for index in prange(j.groups * j.windows.channels, nogil=True, num_threads=threads, schedule="static"):
+            pack_channel(j, source, to, index // j.windows.channels, index % j.windows.channels, group, row, channel, taps)
+        j.w = to
+        return packed
     for index in prange(j.groups * panels, nogil=True, num_threads=threads, schedule="static"):
         first = index % panels * j.k.rows
         j.k.pack_weight(source + (index // panels * group + first * row) * j.item,
@@ -523,6 +542,28 @@ cdef cnp.ndarray forward(str name, const Geometry* v, cnp.ndarray x, cnp.ndarray
     return y
 
 
+cdef cnp.ndarray backward_by_columns(const Job* j, const Geometry* v, cnp.ndarray w, cnp.ndarray x):
+    """What x gets where there are few positions."""
+    cdef Taps taps
+    keep = all_taps(v, &taps)
+    cdef Windows windows = windows_of(v, &taps)
+    cdef Py_ssize_t positions = volume(v.grid), total = v.samples * positions, depth = v.channels * taps.count, index
+    cdef Py_ssize_t jobs = (depth + j.k.width - 1) // j.k.width
+    cdef int threads = threads_for(total * depth * (v.outputs // FLOPS + 4))
+    cdef const char* weight = cnp.PyArray_BYTES(w)
+    cdef char* to
+    cdef char* packed
+    transposed, columns = elements(up(total, j.k.rows) * v.outputs, x), elements(up(total, j.k.rows) * depth, x)
+    packed, to = cnp.PyArray_BYTES(transposed), cnp.PyArray_BYTES(columns)
+    with nogil:
+        j.k.pack_positions(j.x, v.outputs, positions, windows.out_image, total, False, packed)
+        for index in prange(jobs, num_threads=threads, schedule="static"):
+            j.k.columns_panel(packed, weight, to, v.outputs, depth, index * j.k.width, min(j.k.width, depth - index * j.k.width), total)
+        for index in prange(v.channels, num_threads=threads, schedule="static"):
+            j.k.add_columns(&windows, to, j.bias, j.y, v.samples, index)
+    return x
+
+
 cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarray w, cnp.ndarray bias, cnp.ndarray x):
     """What x gets from y: a plain convolution of y for each position in a step."""
     cdef Job j = job_of(name, v, y, bias, x)
@@ -533,6 +574,9 @@ cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarra
     cdef Py_ssize_t grid[3]
     cdef int i
     j.rows = v.channels
+    if (v.groups == 1 and v.samples * volume(v.grid) <= VERY_FEW_COLUMNS and v.channels * kernel % j.k.lanes == 0 and v.outputs >= LEAST_OUTPUTS
+            and v.channels >= LEAST_CHANNELS):
+        return backward_by_columns(&j, v, w, x)
     for start[0] in range(min(v.stride[0], v.size[0])):
         for start[1] in range(min(v.stride[1], v.size[1])):
             for start[2] in range(min(v.stride[2], v.size[2])):
@@ -595,11 +639,14 @@ cdef cnp.ndarray weight_gradient(str name, const Geometry* v, cnp.ndarray g, cnp
     keep = all_taps(v, &taps)
     j.k, j.item = kernels_of(name, x), cnp.PyArray_ITEMSIZE(x)
     j.samples, j.groups, j.outputs = v.samples, v.groups, v.outputs
+    j.x, j.g = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(g)
     j.windows = windows_of(v, &taps)
     if v.channels == 1 and v.groups > 1 and suits_planes(&j.windows, v.outputs, j.item):
         return weight_of_planes(v, &j.windows, j.k, g, x, w)
-    merges(&j.windows)
     rows = v.channels * taps.count
+    if v.groups == 1 and v.samples * volume(v.grid) <= FEW_COLUMNS and v.outputs >= LEAST_OUTPUTS:
+        return weight_by_panels(&j, rows, w)
+    merges(&j.windows)
     j.width = up(v.outputs, j.k.lanes)
     work = v.samples * v.groups * volume(v.grid) * rows * v.outputs // FLOPS + v.samples * v.groups * volume(v.grid) * rows
     threads = threads_for(work)
@@ -612,8 +659,7 @@ cdef cnp.ndarray weight_gradient(str name, const Geometry* v, cnp.ndarray g, cnp
     jobs = j.groups * j.parts * j.row_jobs
     j.scratch_size = up((j.k.rows * COLUMNS + COLUMNS * up(v.outputs, j.k.width)) * j.item, 4096) + 64
     scratch = elements(threads * j.scratch_size // j.item, x)
-    sums = np.zeros((j.parts, v.groups, taps.count, v.channels, j.width), x.dtype)
-    j.x, j.g = cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(g)
+    sums = elements(j.parts * v.groups * rows * j.width, x)
     j.sums, j.scratch = cnp.PyArray_BYTES(sums), cnp.PyArray_BYTES(scratch)
     if threads == 1:
         with nogil:
@@ -626,13 +672,33 @@ cdef cnp.ndarray weight_gradient(str name, const Geometry* v, cnp.ndarray g, cnp
     return w
 
 
+cdef cnp.ndarray weight_by_panels(const WeightJob* from_, Py_ssize_t depth, cnp.ndarray w):
+    """The gradient where there are few positions."""
+    cdef WeightJob j = from_[0]
+    cdef Py_ssize_t positions = volume(j.windows.grid), total = j.samples * positions, index, width = min(j.k.width, up(depth, j.k.lanes))
+    cdef int threads = threads_for(total * depth * (j.outputs // FLOPS + 4))
+    cdef char* packed
+    cdef char* to = cnp.PyArray_BYTES(w)
+    transposed = elements(up(j.outputs, j.k.rows) * total, w)
+    packed = cnp.PyArray_BYTES(transposed)
+    j.scratch_size = up(total * (width + 1) * j.item, 4096) + 64
+    scratch = elements(threads * j.scratch_size // j.item, w)
+    j.scratch = cnp.PyArray_BYTES(scratch)
+    with nogil:
+        j.k.pack_positions(j.g, j.outputs, positions, j.windows.out_image, total, True, packed)
+        for index in prange((depth + width - 1) // width, num_threads=threads, schedule="dynamic"):
+            j.k.weight_panel(&j.windows, j.x, packed, to, j.outputs, index * width, min(width, depth - index * width), total,
+                             j.scratch + threadid() * j.scratch_size)
+    return w
+
+
 cdef void collect(const real* sums, real* w, Py_ssize_t parts, Py_ssize_t part, const WeightJob* j, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
     """Rows [first, first + count) of a group's weight from the sums of all parts, which have the outputs last and the taps first."""
     cdef Py_ssize_t channels = j.windows.channels, taps = j.windows.taps, c, t, m, p
     cdef const real* source
     for c in range(channels):
-        for t in range(taps):
-            for m in range(first, first + count):
+        for m in range(first, first + count):
+            for t in range(taps):
                 source = sums + (t * channels + c) * j.width + m
                 w[(m * channels + c) * taps + t] = source[0]
                 for p in range(1, parts):

@@ -23,10 +23,19 @@ ctypedef void (*PackWeight)(const char* w, char* packed, Py_ssize_t rows, Py_ssi
 # is packed where w_row is 0, else its rows are that far apart and as many as panels of TILE_ROWS need.
 ctypedef void (*Product)(const Windows* s, const char* x, const char* w, Py_ssize_t w_row, const char* bias, char* y, Py_ssize_t row, Py_ssize_t rows,
                          Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
-# out[k, m] += sum over columns [first, first + count) of x's matrix[k] g[m], for rows k in [row, row + rows) with the tap first; out has
+# out[k, m] = sum over columns [first, first + count) of x's matrix[k] g[m], for rows k in [row, row + rows) with the tap first; out has
 # `width` columns, and g's images are out_image apart.
 ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, char* out, Py_ssize_t outputs, Py_ssize_t width, Py_ssize_t row,
                                Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
+# For few positions (see kernels/convolution.pxi): those of y packed; then some columns of the weight's gradient, or of the matrix of columns
+# that an image is the sum of; and those sums for a channel.
+ctypedef void (*PackPositions)(const char* y, Py_ssize_t outputs, Py_ssize_t positions, Py_ssize_t image, Py_ssize_t total, bint by_output,
+                               char* packed) noexcept nogil
+ctypedef void (*WeightPanel)(const Windows* s, const char* x, const char* packed, char* out, Py_ssize_t outputs, Py_ssize_t first, Py_ssize_t count,
+                             Py_ssize_t total, char* scratch) noexcept nogil
+ctypedef void (*ColumnsPanel)(const char* packed, const char* w, char* out, Py_ssize_t outputs, Py_ssize_t depth, Py_ssize_t first, Py_ssize_t count,
+                              Py_ssize_t total) noexcept nogil
+ctypedef void (*AddColumns)(const Windows* s, const char* columns, const char* bias, char* x, Py_ssize_t samples, Py_ssize_t channel) noexcept nogil
 # One plane of the result: y = the windows of all channels times their taps (+ bias); and of one channel the sums for its taps, added to
 # `out`. The scratch memory is zero at first and then only for calls with the same windows.
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
@@ -49,6 +58,10 @@ ctypedef struct ConvolutionKernels:
     PackWeight pack_weight
     Product product
     WeightProduct weight_product
+    PackPositions pack_positions
+    WeightPanel weight_panel
+    ColumnsPanel columns_panel
+    AddColumns add_columns
     Depthwise depthwise
     DepthwiseWeight depthwise_weight
     WinogradWeights winograd_weights

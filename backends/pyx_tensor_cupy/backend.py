@@ -2,7 +2,13 @@
 import functools
 import inspect
 
-from pyx_tensor.core.array_module import CATEGORY, ArrayModuleBackend
+import numpy as np
+
+from pyx_tensor.core.array_module import CATEGORY, ArrayModuleBackend, module_dtypes
+from pyx_tensor.core.protocol import permissions
+
+from .entries import ENTRIES, bind_entries
+from .launcher import Launcher
 from .runtime import RuntimeMethods
 
 # Our entry: the name in cupyx.scipy.special.
@@ -10,28 +16,44 @@ SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln"
            **{name: name for name in ("i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtri", "gammainc", "gammaincc", "zeta")}}
 # What a backend has beside entries that work on arrays.
 HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy",
-           "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy"}
+           "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy", "deterministic", "launch", "like"}
 INSTALL = "pip install 'pyx-tensor[cuda12]' for CUDA 12, or 'pyx-tensor[cuda13]' for CUDA 13"
+FIRST_WITH_BFLOAT16 = 14      # of CuPy's major versions
 
 
 def load_cupy():
     """The modules cupy and cupyx.scipy.special.
 
     Raises:
-        ImportError: CuPy isn't installed. RuntimeError: there is no driver or no device.
+        ImportError: CuPy isn't installed, or can't load CUDA's libraries. RuntimeError: there is no driver or no device, or they don't fit CuPy.
     """
     try:
         import cupy
     except ImportError as error:
-        raise ImportError(f"CuPy isn't installed ({error}); {INSTALL}") from error
+        if getattr(error, "name", None) == "cupy":
+            raise ImportError(f"CuPy isn't installed ({error}); {INSTALL}") from error
+        raise ImportError(f"CuPy is installed, but can't be imported: {error}; install the one of this machine's CUDA: {INSTALL}") from error
+    runtime = cupy.cuda.runtime
     try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise RuntimeError(f"CuPy {cupy.__version__} finds no usable CUDA driver or device: {error}") from error
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise RuntimeError(f"CuPy {cupy.__version__} finds no usable CUDA driver or device: {error}{_versions(runtime)}") from error
     if not count:
         raise RuntimeError(f"CuPy {cupy.__version__} finds no CUDA device")
     import cupyx.scipy.special
     return cupy, cupyx.scipy.special
+
+
+def _versions(runtime):
+    """What a mismatch of driver and CuPy is about, where both can be asked."""
+    try:
+        built, driver = runtime.runtimeGetVersion(), runtime.driverGetVersion()
+    except Exception:      # the question is what is wrong: no answer adds nothing
+        return ""
+    if not driver:
+        return "; no NVIDIA driver is loaded"
+    known = [f"{v // 1000}.{v % 1000 // 10}" for v in (built, driver)]
+    return f"; it is built for CUDA {known[0]}, the driver serves CUDA {known[1]}" + (f": update the driver, or {INSTALL}" if built > driver else "")
 
 
 class CupyBackend(RuntimeMethods, ArrayModuleBackend):
@@ -42,14 +64,20 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
         special: its module of special functions, if any.
     """
 
+    host_memory = False
+
     def __init__(self, xp=None, special=None):
         if xp is None:
             xp, special = load_cupy()
         self.cuda = xp.cuda
-        super().__init__("cuda", xp, devices=int(xp.cuda.runtime.getDeviceCount()), strided=True, views=True, mutable=True, out=True)
+        super().__init__("cuda", xp, dtypes=_dtypes(xp), devices=int(xp.cuda.runtime.getDeviceCount()), strided=True, views=True, mutable=True, out=True)
+        self.start_runtime()
         for entry, name in SPECIAL.items():
             if hasattr(special, name):
                 self.bind(entry, "f", getattr(special, name))
+        self.launch = Launcher(xp)
+        if hasattr(xp, "RawModule"):
+            bind_entries(self)
         if self.device_count() > 1:
             self._follow_arrays()
 
@@ -63,7 +91,7 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
 
     def _follow_arrays(self):
         """Let every entry run on the device of its first array; needed only where there are several devices."""
-        names = {name for name, _ in inspect.getmembers(self, inspect.isroutine) if not name.startswith("_")}
+        names = {name for name, _ in inspect.getmembers(self, inspect.isroutine) if not name.startswith("_")} | {n for n in ENTRIES if hasattr(self, n)}
         for name in names - HELPERS - set(dir(RuntimeMethods)):
             setattr(self, name, self._on_device_of_arrays(getattr(self, name)))
 
@@ -71,20 +99,60 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
         @functools.wraps(method)
         def call(first, *args, **keywords):
             array = first[0] if isinstance(first, (list, tuple)) else first
+            if array is None or not isinstance(array, self.array_type):
+                return method(first, *args, **keywords)
             with self.cuda.Device(self.index_of(array)):
                 return method(first, *args, **keywords)
         return call
 
+    # -- what the user asks for
+    def deterministic(self):
+        """Must results have the same bits in every run?"""
+        return permissions.deterministic
+
     # -- arrays
     def to_numpy(self, array):
+        self._refuse_in_graph("values are brought to the host")
         return self.xp.asnumpy(array)
+
+    def from_numpy(self, array, index=0):
+        self._refuse_in_graph("values come from the host")
+        return self.create(self.xp.asarray, array, index=index)
 
     def address(self, array):
         return int(array.data.ptr)
 
+    def like(self, result, array):
+        """A result in the dtype of an array."""
+        return result if result.dtype == array.dtype else self.cast(result, array.dtype)
+
     def stable_order(self, a, dim):
         return self.xp.argsort(a, axis=dim, kind="stable")
+
+    def _check_within(self, index, dim, size, lowest=0, error=RuntimeError):
+        """Not asked while a graph is captured: it can't wait for the answer. CuPy and our kernels keep within their arrays anyway."""
+        if not self.capturing():
+            super()._check_within(index, dim, size, lowest, error)
+
+    def _flat_places(self, shape, dim, index):
+        """Flat places in an array of `shape` of the elements that `index` names along dim."""
+        places, step = None, 1
+        for d in range(len(shape) - 1, -1, -1):
+            along = index if d == dim else self.xp.reshape(self.arange_like(index.shape[d], index), tuple(-1 if e == d else 1 for e in range(len(shape))))
+            places = along * step if places is None else places + along * step
+            step *= shape[d]
+        return self.xp.ascontiguousarray(self.xp.reshape(self.xp.broadcast_to(places, index.shape), (-1,)))
 
     def _accumulator(self, name):
         """CUDA's atomic additions know few integer types; uint64 holds all, as overflow wraps."""
         return "uint64" if CATEGORY[name] == "i" else super()._accumulator(name)
+
+
+def _dtypes(xp):
+    """The module's dtypes, and bfloat16 where CuPy computes with it."""
+    found = module_dtypes(xp)
+    major = str(getattr(xp, "__version__", "0")).split(".")[0]
+    if major.isdigit() and int(major) >= FIRST_WITH_BFLOAT16:
+        import ml_dtypes
+        found["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
+    return found

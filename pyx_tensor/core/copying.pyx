@@ -32,8 +32,8 @@ def copied(TensorBase t not None, bint preserve):
     return new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
 
 
-def converted(TensorBase t not None, DType dtype, Device device):
-    """The values as another dtype and/or on another device (None: as here)."""
+def converted(TensorBase t not None, DType dtype, Device device, bint non_blocking=False):
+    """The values as another dtype and/or on another device (None: as here). `non_blocking` copies needn't be waited for."""
     cdef Device target = t.device
     if device is not None:
         device.resolve()
@@ -42,8 +42,19 @@ def converted(TensorBase t not None, DType dtype, Device device):
     if dtype is not None and dtype is not t.dtype:
         array = t.device._backend.cast(array, t.device._backend.dtypes[dtype.name])
     if target is not t.device:
-        array = target._backend.from_numpy(t.device._backend.to_numpy(array).copy(), target.ordinal)
+        array = moved(array, t.device._backend, target, non_blocking)
     return new_tensor(array, dtype or t.dtype, target)
+
+
+cdef object moved(object array, object source, Device target, bint non_blocking):
+    """An array of the backend `source` on another device."""
+    backend = target._backend
+    if backend is source:
+        return backend.transfer(array, target.ordinal)
+    host = source.to_host(array, non_blocking)
+    if source.host_memory and backend.host_memory:
+        host = host.copy()
+    return backend.from_host(host, target.ordinal, non_blocking)
 
 
 def is_on(TensorBase t not None, Device device not None):

@@ -150,6 +150,16 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return self.array.__dlpack__(**kwargs) if stream is None else self.array.__dlpack__(stream=stream, **kwargs)
 
+    @property
+    def __cuda_array_interface__(self):
+        """Where the memory lies, for other users of CUDA (version 3 of the interface); AttributeError on other devices."""
+        if self.device.type != "cuda":
+            raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}")
+        if self.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use var.detach() to "
+                               "get Variable that doesn't require grad.")
+        return self.array.__cuda_array_interface__
+
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
@@ -269,18 +279,21 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
         """This tensor with another dtype and/or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
 
-        Returns the tensor itself where nothing would change (unless `copy`).
+        Returns the tensor itself where nothing would change (unless `copy`). With `non_blocking`, copies between pinned memory and a CUDA device
+        are only begun: what is done on the device afterwards comes after them, the host has to synchronize.
         """
         for arg in args:
             if isinstance(arg, DType):
                 dtype = arg
             elif isinstance(arg, TensorBase):
                 dtype, device = arg.dtype, arg.device
-            elif arg is not None and not isinstance(arg, bool):      # a bool is `non_blocking`, which changes nothing here
+            elif isinstance(arg, bool):
+                non_blocking = arg
+            elif arg is not None:
                 device = make_device(arg)
         if device is not None:
             device = make_device(device)
-        return B._to(self, dtype, device, copy)
+        return B._to(self, dtype, device, copy, non_blocking)
 
     def type(self, dtype=None, non_blocking=False):
         """The type's name such as 'torch.FloatTensor', or this tensor as another type."""
@@ -300,7 +313,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """This tensor on a CUDA device (the current one)."""
-        return self.to(make_device("cuda", device) if isinstance(device, int) else device or "cuda")
+        device = make_device("cuda" if device is None else device) if not isinstance(device, int) else make_device("cuda", device)
+        if device.type != "cuda":
+            raise RuntimeError(f"Invalid device, must be cuda device: got {device}")
+        return self.to(device, non_blocking=non_blocking)
 
     def is_floating_point(self):
         return self.dtype.is_floating_point

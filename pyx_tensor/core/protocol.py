@@ -11,6 +11,18 @@ class OutOfMemoryError(RuntimeError, MemoryError):
     """Memory doesn't suffice for a result; a RuntimeError as PyTorch's, and Python's MemoryError."""
 
 
+class Permissions:
+    """What the user's program asks for or allows, for backends to heed; the front end writes it."""
+
+    deterministic = False          # the same bits in every run
+    tf32 = False                   # products of float32 may round their factors to 10 bits
+    reduced_float16 = True         # sums of products of float16 may be added up in float16
+    reduced_bfloat16 = True        # the same of bfloat16
+
+
+permissions = Permissions()
+
+
 class Backend(DerivedEntries):
     """Base class of backends. Capabilities are declared here, never guessed from a name."""
 
@@ -20,6 +32,7 @@ class Backend(DerivedEntries):
     strided = False            #: arrays have strides, and ``as_strided`` makes any view
     views = False              #: slices and reshapes share memory with their array
     mutable = False            #: ``copy_`` writes in place
+    host_memory = True         #: ``from_numpy`` and ``to_numpy`` may share memory with their argument
     recycler = 0               #: address of a C function int(PyObject*) offered the array of a tensor that dies; 0: none
     fallback_to_cpu = False    #: run what is missing on the CPU, with one warning per operation
 
@@ -57,6 +70,25 @@ class Backend(DerivedEntries):
     def to_numpy(self, array):
         """A numpy.ndarray with the values of `array` (shared where the backend can)."""
         raise NotImplementedError
+
+    def transfer(self, array, index):
+        """A copy on another device of this backend."""
+        return self.from_numpy(self.to_numpy(array).copy(), index)
+
+    def from_host(self, array, index, non_blocking=False):
+        """`from_numpy`, which with `non_blocking` need not wait: the caller leaves the ndarray's values as they are until it has synchronized."""
+        return self.from_numpy(array, index)
+
+    def to_host(self, array, non_blocking=False):
+        """`to_numpy`, which with `non_blocking` need not wait: the caller reads the values after it has synchronized."""
+        return self.to_numpy(array)
+
+    def is_pinned(self, owner):
+        """Is the owner of an ndarray's memory one of those that `pinned_empty` makes?"""
+        return False
+
+    def hold(self, array, stream):
+        """Keep an array's memory until what a queue of work has been given so far is done."""
 
     def dtype_name(self, array):
         """The name of the array's dtype, a key of `dtypes`."""

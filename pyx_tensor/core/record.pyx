@@ -440,7 +440,8 @@ cdef class SavedOutputs:
         return len(self.node.output)
 
     def __getitem__(self, i):
-        return self.node.resolve(self.node.output[i])
+        saved = self.node.output[i]
+        return tuple([self.node.resolve(s) for s in saved]) if type(saved) is tuple else self.node.resolve(saved)      # a slice, or one
 
 
 @cython.binding(False)

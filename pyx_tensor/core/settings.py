@@ -1,5 +1,7 @@
 """Process-wide settings that PyTorch programs make. What they ask for holds here anyway, unless said otherwise below."""
 
+from .protocol import permissions
+
 _PRECISIONS = ("highest", "high", "medium")
 _deterministic = {"mode": False, "warn_only": False}
 _precision = {"float32": "highest"}
@@ -8,8 +10,8 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Ask for operations that give the same bits in every run. The CPU's always do; a backend whose don't may ask
-    `are_deterministic_algorithms_enabled`.
+    """Ask for operations that give the same bits in every run. The CPU's always do; a CUDA device's then add up what meets at one place
+    in a fixed order.
 
     Args:
         warn_only: where there is no such algorithm, warn and go on.
@@ -18,6 +20,7 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
         if not isinstance(value, bool):
             raise TypeError(f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type(value).__name__}")
     _deterministic.update(mode=mode, warn_only=warn_only)
+    permissions.deterministic = mode
 
 
 def are_deterministic_algorithms_enabled():
@@ -33,11 +36,12 @@ def is_deterministic_algorithms_warn_only_enabled():
 def set_float32_matmul_precision(precision):
     """Allow less than float32's precision inside float32 matrix products: 'highest', 'high' or 'medium'.
 
-    It's a permission, of which the CPU makes no use.
+    It's a permission, of which the CPU makes no use; CUDA devices round factors to 10 bits (TF32) unless it's 'highest'.
     """
     if precision not in _PRECISIONS:
         raise RuntimeError(f"set_float32_matmul_precision(): precision must be one of {', '.join(_PRECISIONS)}, got {precision!r}")
     _precision["float32"] = precision
+    permissions.tf32 = precision != "highest"
 
 
 def get_float32_matmul_precision():

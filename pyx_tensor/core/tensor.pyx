@@ -6,6 +6,8 @@ fields, the operators and what must be quick.
 """
 cimport cython
 cimport numpy as cnp
+import math
+
 import numpy as np
 from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF
@@ -234,6 +236,17 @@ cdef object ndarray_view(object array, Storage storage, Geometry* g):
     return pyx_ndarray_over(like, g.ndim, g.shape, strides, storage.pointer + g.offset * itemsize, flags, storage.array)
 
 
+cdef object memory_of(TensorBase t, Storage storage, object backend):
+    """The array that views of t are made from: the storage's, read as t's dtype where it is of another one."""
+    cdef Py_ssize_t size
+    if backend.dtype_name(storage.array) == t.dtype.name:
+        return storage.array
+    flat = backend.as_strided(storage.array, (math.prod(storage.array.shape),), (1,), 0)
+    flat = backend.view_dtype(flat, backend.dtypes["uint8"])
+    size = math.prod(flat.shape) // t.dtype.itemsize * t.dtype.itemsize
+    return backend.view_dtype(backend.as_strided(flat, (size,), (1,), 0), backend.dtypes[t.dtype.name])
+
+
 cdef TensorBase make_view(TensorBase t, Geometry* g):
     """A tensor of t's dtype at g in t's storage, in the same family of versions. Says nothing to autograd."""
     cdef Storage storage = t.storage_()
@@ -242,7 +255,7 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
         result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
     else:
         backend = t.device._backend
-        root = storage.array if backend.strided else t.array
+        root = memory_of(t, storage, backend) if backend.strided else t.array
         array = backend.as_strided(root, geometry.shape_tuple(g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
         result = new_tensor(array, t.dtype, t.device)
         if not backend.views:

@@ -33,7 +33,7 @@ def _weights(B, query, key, mask, scale, causal):
 def attention(B, query: T, key: T, value: T, mask: T, scale, causal):
     """`softmax(scale query key^T + mask) value` over the last two dims; leading dims are the same.
 
-    Hidden output: what a kernel keeps for its backward, the logarithm of each query's sum of exponentials.
+    Hidden output: what a kernel keeps for its backward, of each query its largest score and one over its sum of exponentials.
     """
     return B.matmul(_weights(B, query, key, mask, scale, causal), value), None
 

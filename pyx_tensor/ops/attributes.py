@@ -62,7 +62,8 @@ def is_same_size(self, other):
 
 
 def record_stream(self, stream):
-    """Nothing to do: memory isn't used again before the work on it is done."""
+    """Let the memory be used again only after what a stream of a CUDA device has been given so far is done."""
+    self.device.backend.hold(self.array, getattr(stream, "_native", stream))
 
 
 def resize(self, *sizes):

@@ -10,10 +10,12 @@ from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import result_dtype
 from ..core.memory_format import preserve_format, strided
+from ..core.protocol import OutOfMemoryError
 from ..core.record import namespace as B
 from ..core.operands import check_scalar, integer_range
 from ..core.tensor import TensorBase, wrap
 from .layouts import zeros_of_layout
+from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
 
 
 def _device(device):
@@ -76,7 +78,8 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None)
         where = () if device.index is None else (device.index,)
         array = backend.empty(shape, native, *where) if fill is None else backend.full(shape, fill, native, *where)
     except (MemoryError, ValueError) as error:
-        raise RuntimeError(f"{name}(): can't allocate a tensor of shape {list(shape)} and dtype {dtype}: {error}") from None
+        kind = OutOfMemoryError if isinstance(error, OutOfMemoryError) else RuntimeError
+        raise kind(f"{name}(): can't allocate a tensor of shape {list(shape)} and dtype {dtype}: {error}") from None
     result = wrap(array, device)
     if requires_grad:
         result.requires_grad = True
@@ -85,7 +88,8 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None)
 
 def _maker(name, fill, meaning):
     def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
-        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
+        result = _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
+        return pinned(result) if pin_memory else result
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of the given shape{meaning}.
 
@@ -474,6 +478,8 @@ def as_tensor(data, dtype=None, device=None):
         return data.to(dtype=dtype, device=device)
     if hasattr(data, "__dlpack__") and not isinstance(data, np.generic):
         return from_dlpack(data).to(dtype=dtype, device=device)
+    if hasattr(data, "__cuda_array_interface__"):
+        return on_cuda_memory(data).to(dtype=dtype, device=device)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -511,9 +517,11 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 @creates
 def from_dlpack(ext_tensor):
-    """A tensor on the memory of any object with `__dlpack__` (on the cpu)."""
+    """A tensor on the memory of any object with `__dlpack__`, on the cpu or a CUDA device."""
     if isinstance(ext_tensor, TensorBase):
         return ext_tensor.detach()
+    if ext_tensor.__dlpack_device__()[0] in DLPACK_CUDA:
+        return on_cuda_memory(ext_tensor)
     return from_numpy(np.from_dlpack(ext_tensor))
 
 

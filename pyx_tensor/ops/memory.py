@@ -20,6 +20,9 @@ def _assign(B, input: T, src: T):
 def copy_(self, src, non_blocking=False):
     """Write the values of `src` (any dtype and device, broadcast) into this tensor's memory, and return it.
 
+    Args:
+        non_blocking: a copy from pinned memory to a CUDA device needn't be waited for.
+
     Raises:
         RuntimeError: the shapes don't broadcast, or this tensor's memory overlaps itself.
     """
@@ -27,7 +30,7 @@ def copy_(self, src, non_blocking=False):
         return fill_(self, src)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
-    return B._assign_(self, B._to(src, self.dtype, self.device, False))
+    return B._assign_(self, B._to(src, self.dtype, self.device, False, bool(non_blocking)))
 
 
 @op(hidden=True, inplace=True, grad_name="Fill", vjp=dict(input=lambda B, g: B.zeros_like(g), value=lambda B, g: B.sum(g)))

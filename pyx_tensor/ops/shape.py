@@ -357,17 +357,17 @@ def contiguous(B, input: T, memory_format=None):
 
 
 @op(hidden=True, vjp=dict(input=lambda B, g: g))
-def _convert(B, input: T, dtype, device):
+def _convert(B, input: T, dtype, device, non_blocking=False):
     """The values in another dtype and on another device; the gradient is brought back by the engine."""
-    return converted(input, dtype, device)
+    return converted(input, dtype, device, non_blocking)
 
 
 @op(hidden=True, method=False)
-def _to(B, input: T, dtype, device, copy):
+def _to(B, input: T, dtype, device, copy, non_blocking=False):
     """`Tensor.to` after its arguments were read."""
     changes = (dtype is not None and dtype is not input.dtype) or (device is not None and not is_on(input, device))
     if changes:
-        return B._convert(input, dtype, device)
+        return B._convert(input, dtype, device, non_blocking)
     return B.clone(input) if copy else input
 
 

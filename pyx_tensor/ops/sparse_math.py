@@ -151,9 +151,9 @@ def _alias(input):
 
 
 @handles("_to")
-def _to(input, dtype, device, copy):
+def _to(input, dtype, device, copy, non_blocking=False):
     values = values_of(input)
-    moved = B._to(values, dtype, device, copy)
+    moved = B._to(values, dtype, device, copy, non_blocking)
     if moved is values:
         return input
     return rebuilt(input, moved, indices=input.array.indices.to(moved.device))
@@ -269,6 +269,8 @@ def _divided(name, linear):
         if not isinstance(input, SparseTensor) or not _is_number(other):
             shape = list(other.shape) if isinstance(other, TensorBase) else []
             raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)")
+        if other == 0:
+            raise NotImplementedError(f"{name}: a sparse tensor by 0 isn't 0 where the tensor is; use to_dense() first")
         input = input if linear and kwargs.get("rounding_mode") is None else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), other, *args, **kwargs))
         return result if out is None else written(out, result)

@@ -1,5 +1,6 @@
 """Sparse tensors: dims exchanged, taken out, put in and joined."""
 from ..core.record import namespace as B
+from ..core.tensor import TensorBase
 from .shape import wrapped
 from .sparse_places import INT64
 from .sparse_tensor import SparseTensor, as_sparse, coalesced, dense, handles, made, rebuilt, values_of
@@ -93,6 +94,8 @@ def index_select(input, dim, index):
 
 @handles("cat")
 def cat(tensors, dim=0):
+    if isinstance(tensors, TensorBase):
+        raise TypeError("cat(): argument 'tensors' must be tuple of Tensors, not Tensor")
     tensors = [as_sparse("cat", t) for t in tensors]
     first = tensors[0]
     dim, split = wrapped(dim, first.ndim), first.sparse_dim()
@@ -121,6 +124,8 @@ def cat(tensors, dim=0):
 
 @handles("stack")
 def stack(tensors, dim=0):
+    if isinstance(tensors, TensorBase):
+        raise TypeError("stack(): argument 'tensors' must be tuple of Tensors, not Tensor")
     shapes = {tuple(as_sparse("stack", t).shape) for t in tensors}
     if len(shapes) > 1:
         raise RuntimeError(f"stack expects each tensor to be equal size, but got {' and '.join(str(list(s)) for s in sorted(shapes))}")

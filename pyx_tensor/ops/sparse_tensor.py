@@ -18,8 +18,10 @@ from ..core.memory_format import sparse_coo
 from ..core.mode import is_grad_enabled
 from ..core.record import namespace as B
 from ..core.record import type_name
+from ..core.signature import Raw, T
 from ..core.size import Size
 from ..core.tensor import TensorBase, wrap
+from .sparse_memory import WithoutMemory
 from .sparse_places import BOOL, INT64, matches, unique_places
 
 HANDLERS = {}        # name of an operation, in place with '_' -> function of its arguments, some of them sparse
@@ -66,6 +68,16 @@ def _refusal(name, tensor):
                                f"{tensor.layout}. Use Tensor.to_dense() first.")
 
 
+def _why_no_tensors(func, name, args, error):
+    """What to raise where a handler stumbled over an operand: what it was instead of a tensor, or else the error itself."""
+    signature = func.op.signature if hasattr(func, "op") else None
+    for parameter, kind, value in zip(signature.params, signature.kinds, args) if signature else ():
+        if kind in (T, Raw) and not isinstance(value, TensorBase):
+            return TypeError(f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}")
+    wrong = [value for value in args if isinstance(value, (list, tuple, int, float))]
+    return TypeError(f"{name}(): can't be done with sparse tensors and a {type(wrong[0]).__name__}") if wrong else error
+
+
 def _unavailable(name):
     def method(self, *args, **kwargs):
         raise _refusal(name, self)
@@ -73,7 +85,7 @@ def _unavailable(name):
     return method
 
 
-class SparseTensor(Tensor):
+class SparseTensor(WithoutMemory, Tensor):
     """A tensor of layout `sparse_coo`: zero except at places that are listed. Made by `sparse_coo_tensor` or `to_sparse`."""
 
     @classmethod
@@ -81,7 +93,10 @@ class SparseTensor(Tensor):
         name = func.op.name if hasattr(func, "op") else func.__name__
         found = cls._handler(name)
         if found is not None:
-            return cls._result_of(name, found(*args, **(kwargs or {})))
+            try:
+                return cls._result_of(name, found(*args, **(kwargs or {})))
+            except AttributeError as error:
+                raise _why_no_tensors(func, name, args, error) from None
         found = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(item, SparseTensor)]
         if not found:
             raise NotImplementedError(f"{name}: out= can't be a sparse tensor")
@@ -173,35 +188,6 @@ class SparseTensor(Tensor):
     @property
     def data(self):
         return self._detached()
-
-    def stride(self, dim=None):
-        raise RuntimeError("sparse tensors do not have strides")
-
-    def is_contiguous(self, memory_format=None):
-        return False
-
-    def data_ptr(self):
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-    def storage(self):
-        raise NotImplementedError("Cannot access storage of a sparse tensor")
-
-    untyped_storage = storage_offset = storage
-
-    @property
-    def nbytes(self):
-        raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the "
-                           "indices and values.")
-
-    def numpy(self, *, force=False):
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-
-    def _host_array(self):
-        if self.numel() != 1:
-            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return dense(self)._host_array()
-
-    tolist = __dlpack__ = __dlpack_device__ = _unavailable("tolist")
 
     def __getitem__(self, index):
         result = self

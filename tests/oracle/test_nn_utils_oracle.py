@@ -35,6 +35,8 @@ def compare(make, calls=2):
 
 
 NORMS = {
+    "spectral_norm of a transposed convolution": lambda t: t.nn.Sequential(
+        t.nn.Unflatten(1, (2, 2)), t.nn.utils.spectral_norm(t.nn.ConvTranspose1d(2, 3, 2)), t.nn.utils.parametrizations.spectral_norm(t.nn.Conv1d(3, 2, 2))),
     "weight_norm": lambda t: t.nn.utils.weight_norm(t.nn.Linear(4, 3)),
     "weight_norm along 1": lambda t: t.nn.utils.weight_norm(t.nn.Linear(4, 3), dim=1),
     "weight_norm over all": lambda t: t.nn.utils.weight_norm(t.nn.Linear(4, 3), dim=None),
@@ -52,7 +54,10 @@ def test_norms(name):
     models = compare(NORMS[name])
     for t, model in zip(LIBRARIES, models):
         utils = t.nn.utils
-        if "parametrized" in name:
+        if "convolution" in name:
+            utils.remove_spectral_norm(model[1])
+            utils.parametrize.remove_parametrizations(model[2], "weight")
+        elif "parametrized" in name:
             utils.parametrize.remove_parametrizations(model, "weight")
         else:
             (utils.remove_weight_norm if "weight_norm" in name else utils.remove_spectral_norm)(model)
@@ -184,6 +189,21 @@ def test_fusion():
         results.append((fused.weight, fused.bias, fused(t.from_numpy(X)), norm(linear(t.from_numpy(X)))))
     for ours, theirs in zip(*results):
         assert_close(ours, theirs)
+    assert_close(results[0][2], results[1][3], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_fusion_of_convolutions(transposed):
+    results = []
+    for t in LIBRARIES:
+        t.manual_seed(0)
+        make = t.nn.ConvTranspose2d if transposed else t.nn.Conv2d
+        conv, norm, x = make(2, 3, 3, bias=False), t.nn.BatchNorm2d(3), t.randn(2, 2, 5, 5)
+        norm(conv(x))
+        fused = t.nn.utils.fuse_conv_bn_eval(conv.eval(), norm.eval(), transpose=transposed)
+        results.append((fused.weight, fused.bias, fused(x), norm(conv(x))))
+    for ours, theirs in zip(*results):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     assert_close(results[0][2], results[1][3], rtol=1e-4, atol=1e-5)
 
 

@@ -169,3 +169,81 @@ def test_sequence_labels_by_ctc():
         return train(t, model, optimizer, loss, batches())
 
     follows(script)
+
+
+def test_convolutional_network_with_dropout():
+    """The MNIST example's network on blurred digits of a random alphabet."""
+    def script(t):
+        nn, functional = t.nn, t.nn.functional
+        t.manual_seed(0)
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv1, self.conv2 = nn.Conv2d(1, 8, 3), nn.Conv2d(8, 16, 3)
+                self.drop1, self.drop2 = nn.Dropout2d(0.25), nn.Dropout(0.5)
+                self.fc1, self.fc2 = nn.Linear(16 * 6 * 6, 32), nn.Linear(32, 10)
+
+            def forward(self, x):
+                x = functional.relu(self.conv2(functional.relu(self.conv1(x))))
+                x = self.drop1(functional.max_pool2d(x, 2)).flatten(1)
+                return functional.log_softmax(self.fc2(self.drop2(functional.relu(self.fc1(x)))), 1)
+
+        shapes = t.randn(10, 1, 16, 16)
+        model = Net()
+        optimizer = t.optim.Adadelta(model.parameters(), lr=1.0)
+
+        def batches():
+            for _ in range(STEPS):
+                digits = t.randint(0, 10, (16,))
+                yield shapes[digits] + 0.5 * t.randn(16, 1, 16, 16), digits
+
+        return train(t, model, optimizer, lambda m, x, y: functional.nll_loss(m(x), y), batches())
+
+    follows(script)
+
+
+def test_dcgan():
+    """Both losses of a pair of networks that train against each other, small enough not to be chaotic within 50 steps."""
+    def script(t):
+        nn = t.nn
+        t.manual_seed(0)
+        generator = nn.Sequential(
+            nn.ConvTranspose2d(8, 16, 4, 1, 0, bias=False), nn.BatchNorm2d(16), nn.ReLU(True),
+            nn.ConvTranspose2d(16, 8, 4, 2, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU(True),
+            nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False), nn.Tanh())
+        critic = nn.Sequential(
+            nn.Conv2d(1, 8, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True),
+            nn.Conv2d(8, 16, 4, 2, 1, bias=False), nn.BatchNorm2d(16), nn.LeakyReLU(0.2, inplace=True),
+            nn.Conv2d(16, 1, 4, 1, 0, bias=False), nn.Sigmoid())
+
+        def draw(module):
+            if "Conv" in type(module).__name__:
+                nn.init.normal_(module.weight, 0.0, 0.02)
+            elif "BatchNorm" in type(module).__name__:
+                nn.init.normal_(module.weight, 1.0, 0.02)
+                nn.init.zeros_(module.bias)
+
+        generator.apply(draw)
+        critic.apply(draw)
+        optimizers = [t.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999)) for net in (generator, critic)]
+        criterion, losses, real_label, fake_label = nn.BCELoss(), [], t.ones(12), t.zeros(12)
+        for _ in range(STEPS):
+            real, noise = t.rand(12, 1, 16, 16).cumsum(2) / 8 - 1, t.randn(12, 8, 1, 1)
+            critic.zero_grad()
+            first = criterion(critic(real).view(-1), real_label)
+            first.backward()
+            fake = generator(noise)
+            second = criterion(critic(fake.detach()).view(-1), fake_label)
+            second.backward()
+            optimizers[1].step()
+            generator.zero_grad()
+            third = criterion(critic(fake).view(-1), real_label)
+            third.backward()
+            optimizers[0].step()
+            losses.append([(first + second).item(), third.item()])
+        return losses
+
+    ours, theirs = (script(t) for t in LIBRARIES)
+    assert len(ours) == STEPS
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)

@@ -4,22 +4,24 @@
 
 /* B' x, for six vectors. */
 TILE_INLINE void WINOGRAD_NAME(before)(const WINOGRAD_VECTOR *x, WINOGRAD_VECTOR *y) {
-    const WINOGRAD_VECTOR a = x[4] - 4 * x[2], b = x[3] - 4 * x[1], c = x[4] - x[2], d = 2 * (x[3] - x[1]);
-    y[0] = 4 * x[0] - 5 * x[2] + x[4];
+    const WINOGRAD_REAL near = (WINOGRAD_REAL)NEAR, far = (WINOGRAD_REAL)FAR, half = (WINOGRAD_REAL)0.5, both = (WINOGRAD_REAL)2.5;
+    const WINOGRAD_VECTOR a = x[4] - 2 * x[2], b = near * (x[3] - 2 * x[1]), c = x[4] - half * x[2], d = far * (x[3] - half * x[1]);
+    y[0] = x[0] - both * x[2] + x[4];
     y[1] = a + b;
     y[2] = a - b;
     y[3] = c + d;
     y[4] = c - d;
-    y[5] = 4 * x[1] - 5 * x[3] + x[5];
+    y[5] = x[1] - both * x[3] + x[5];
 }
 
 /* A' x, for six vectors. */
 TILE_INLINE void WINOGRAD_NAME(after)(const WINOGRAD_VECTOR *x, WINOGRAD_VECTOR *y) {
-    const WINOGRAD_VECTOR a = x[1] + x[2], b = x[1] - x[2], c = x[3] + x[4], d = x[3] - x[4];
+    const WINOGRAD_REAL near = (WINOGRAD_REAL)NEAR, far = (WINOGRAD_REAL)FAR, half = (WINOGRAD_REAL)0.5;
+    const WINOGRAD_VECTOR a = x[1] + x[2], b = near * (x[1] - x[2]), c = x[3] + x[4], d = far * (x[3] - x[4]);
     y[0] = x[0] + a + c;
-    y[1] = b + 2 * d;
-    y[2] = a + 4 * c;
-    y[3] = b + 8 * d + x[5];
+    y[1] = b + d;
+    y[2] = half * a + 2 * c;
+    y[3] = half * b + 2 * d + x[5];
 }
 
 /* B' x B of a vector of neighbouring tiles. Row i of the inputs is at line + i * row; column j of the tiles at part j % 4 of it, j / 4
@@ -59,10 +61,11 @@ static void WINOGRAD_NAME(output)(const WINOGRAD_REAL *from, ptrdiff_t step, WIN
 
 /* G w, for three vectors of TILE_ROWS weights. */
 static void WINOGRAD_NAME(weights_half)(const WINOGRAD_REAL *a, const WINOGRAD_REAL *b, const WINOGRAD_REAL *c, WINOGRAD_REAL *to, ptrdiff_t step) {
-    const WINOGRAD_REAL sixth = (WINOGRAD_REAL)(1.0 / 6), twelfth = (WINOGRAD_REAL)(1.0 / 12), last = (WINOGRAD_REAL)(1.0 / 24);
+    const WINOGRAD_REAL thirds = (WINOGRAD_REAL)(2.0 / 3), third = (WINOGRAD_REAL)(1.0 / 3), sixth = (WINOGRAD_REAL)(1.0 / 6);
     for (int i = 0; i < TILE_ROWS; i++) {
-        const WINOGRAD_REAL outer = -sixth * (a[i] + c[i]), inner = sixth * b[i], wide = last * a[i] + sixth * c[i], middle = twelfth * b[i];
-        to[i] = a[i] / 4;
+        const WINOGRAD_REAL outer = -thirds * a[i] - third * c[i], inner = (WINOGRAD_REAL)(NEAR * 2 / 3) * b[i];
+        const WINOGRAD_REAL wide = sixth * a[i] + third * c[i], middle = (WINOGRAD_REAL)(FAR / 6) * b[i];
+        to[i] = a[i];
         to[step + i] = outer - inner;
         to[2 * step + i] = outer + inner;
         to[3 * step + i] = wide + middle;

@@ -48,14 +48,14 @@ cdef void weigh(const Scores* s, Floating* tag) noexcept nogil:
         n = seen_by(s, row)
         scale_row(x, <Floating*>mask, <Floating>s.scale, n)
         top = row_max(x, n)
-        exponentials(x, top if top != -INFINITY else 0, n)
+        top = top if top != -INFINITY else 0
+        exponentials(x, top, n)
         sum = <Floating>row_sum(x, x, x, <Floating>0, n, <Plain*>NULL)
-        if sum == 0:                            # nothing to see
-            total[row] = INFINITY
+        total[2 * row], total[2 * row + 1] = top, 1 / sum if sum != 0 else 0        # nothing to see gives 0; where there is NaN, the sum is it
+        if sum == 0:
             n = 0
-        else:                                   # which the sum is not where there is NaN
-            multiply_row(x, 1 / sum, n)
-            total[row] = top + <Floating>m_log(sum)
+        else:
+            multiply_row(x, total[2 * row + 1], n)
         clear_row(x, n, s.columns)
         x += s.columns
         if mask != NULL:
@@ -75,9 +75,10 @@ cdef void weigh_backward(const Scores* s, Floating* g) noexcept nogil:
     cdef Floating along
     cdef Py_ssize_t row, n
     for row in range(s.rows):
-        n = seen_by(s, row) if total[row] != INFINITY else 0
+        n = seen_by(s, row) if total[2 * row + 1] != 0 else 0
         scale_row(x, <Floating*>mask, <Floating>s.scale, n)
-        exponentials(x, total[row], n)
+        exponentials(x, total[2 * row], n)
+        multiply_row(x, total[2 * row + 1], n)
         along = <Floating>row_sum(x, g, x, <Floating>0, n, <Dot*>NULL)
         to_products(x, g, along, <Floating>s.scale, n)
         clear_row(x, n, s.columns)

@@ -167,6 +167,8 @@ cdef void layer_norm_backward(Floating* g, Floating* a, Floating* mean, Floating
             slope = <Floating>(row_sum(g, weight, a, centre, n, <Deviation*>NULL) * scale * scale / n)
             for i in range(n):
                 ga[i] = (g[i] * weight[i] - flat - (a[i] - centre) * slope) * scale
+            if n == 1:
+                ga[0] = 0               # exactly, where rounding would leave something for the large scale
             ga += n
         if gw != NULL:
             for i in range(n):

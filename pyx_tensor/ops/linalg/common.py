@@ -66,6 +66,8 @@ def check_batches(name, x, y):
 
 def check_info(name, info, what):
     """LinAlgError with the first number in `info` that isn't 0; `what(number)` says what it means."""
+    if not bool(B.any(info)):
+        return
     for at, number in enumerate(B.reshape(info, (-1,)).tolist()):
         if number:
             where = f"(Batch element {at}): " if info.ndim else ""
