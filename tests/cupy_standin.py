@@ -67,9 +67,12 @@ class _Function:
         self.__name__ = function.__name__
         if hasattr(function, "at"):
             self.at = function.at
+        if hasattr(function, "types"):
+            self.types = function.types
 
     def __call__(self, *args, **keywords):
-        return _wrap(self.function(*args, **keywords))
+        with np.errstate(all="ignore"):
+            return _wrap(self.function(*args, **keywords))
 
 
 class Device:
