@@ -174,3 +174,19 @@ def test_steps_by_kernels_are_the_definitions(size, dtype):
                 results, expected = getattr(B, run)(*arguments), operations[run].definition(B, *arguments)
             for ours, wanted in zip(results if isinstance(results, tuple) else (results,), expected if isinstance(expected, tuple) else (expected,), strict=True):
                 np.testing.assert_allclose(ours.numpy(), wanted.numpy(), rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("arguments, error, message", [
+    ((torch.zeros(3, 2, 4),), TypeError, "takes 9 arguments"),
+    ((torch.zeros(3, 2, 4), torch.zeros(1, 2, 5), [], True, 1, 0.0, False, False, False), TypeError, "two states"),
+    ((torch.zeros(3, 2, 4), (torch.zeros(1, 2, 5),), [], True, 1, 0.0, False, False, False), RuntimeError, "two hidden states"),
+    ((torch.zeros(3, 2, 4), torch.zeros(2, 1, 2, 5), [], True, 1, 0.0, False, False, False), TypeError, "two states"),
+    ((torch.zeros(3, 2, 4), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)], True, 1, 0.0, False, False, False), RuntimeError, "expected 4 parameters"),
+    ((torch.zeros(3, 2, 4), tuple(torch.zeros(2, 3, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False, False), RuntimeError, "expected states"),
+    ((torch.zeros(3, 4), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False, False), RuntimeError, "3 dims"),
+    ((torch.zeros(3, 4), torch.tensor([2, 2]), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False), RuntimeError, "expected"),
+    (([1], tuple(torch.zeros(2, 1, 2, 5)), [], True, 1, 0.0, False, False, False), TypeError, "got list"),
+])
+def test_calls_of_lstm_that_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        torch.lstm(*arguments)
