@@ -190,3 +190,18 @@ def test_steps_by_kernels_are_the_definitions(size, dtype):
 def test_calls_of_lstm_that_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         torch.lstm(*arguments)
+
+
+def test_packed_sequences_on_another_device():
+    """The same numbers and gradients, with the batch sizes where they always are."""
+    rnn, outcomes = nn.utils.rnn, []
+    for device in ("cpu", "reference"):
+        torch.manual_seed(0)
+        model, x = nn.LSTM(3, 4, 2, bidirectional=True).to(device), torch.randn(5, 3, 3).to(device).requires_grad_()
+        packed, (h, c) = model(rnn.pack_padded_sequence(x, [2, 5, 3], enforce_sorted=False))
+        output, lengths = rnn.pad_packed_sequence(packed)
+        assert packed.batch_sizes.device.type == "cpu" and lengths.tolist() == [2, 5, 3]
+        (output.square().sum() + h.sum() + c.sum()).backward()
+        outcomes.append([t.detach().cpu() for t in (output, h, c, x.grad, *(p.grad for p in model.parameters()))])
+    for ours, expected in zip(*outcomes, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
