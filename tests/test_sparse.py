@@ -218,6 +218,8 @@ def test_products_and_quotients(device):
     for zero in (0, 0.0, torch.zeros((), device=device)):
         with pytest.raises(NotImplementedError, match="by 0"):
             s / zero
+        with pytest.raises(NotImplementedError, match="by 0"):
+            s.clone().div_(zero)
     with pytest.raises(RuntimeError, match="broadcast"):
         s * torch.ones(2, 2, device=device)
     with pytest.raises(RuntimeError, match="can't be cast"):
@@ -649,7 +651,8 @@ def test_unavailable(call, name):
 
 @pytest.mark.parametrize("call, name", [
     (lambda s: torch.erf([s, s]), "input"), (lambda s: torch.matmul(s, 2), "other"), (lambda s: torch.bmm(s, 2), "mat2"), (lambda s: torch.add(2, s), "input"),
-    (lambda s: torch.any([s]), "input"), (lambda s: torch.cat(s), "tensors"), (lambda s: torch.stack(s), "tensors"), (lambda s: torch.sin([s]), "input")])
+    (lambda s: torch.any([s]), "input"), (lambda s: torch.cat(s), "tensors"), (lambda s: torch.stack(s), "tensors"), (lambda s: torch.sin([s]), "input"),
+    (lambda s: s.copy_(2), "other"), (lambda s: torch.hspmm(s, 2), "mat2"), (lambda s: torch.smm(s, [1]), "mat2"), (lambda s: torch.spmm(2, s), "input")])
 def test_operands_that_are_no_tensors(call, name):
     with pytest.raises(TypeError, match=f"argument '{name}' must be"):
         call(sample())

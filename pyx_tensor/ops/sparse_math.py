@@ -264,13 +264,20 @@ def _common(a, b):
     return rebuilt(a, B.mul(B.index_select(values_of(a), 0, kept), values_at(b, indices)), indices=indices)
 
 
+DIVISIONS = ("div", "_div_rounded", "floor_divide")
+
+
+def _check_divisor(name, other):
+    if other == 0:
+        raise NotImplementedError(f"{name}: a sparse tensor by 0 isn't 0 where the tensor is; use to_dense() first")
+
+
 def _divided(name, linear):
     def function(input, other, *args, out=None, **kwargs):
         if not isinstance(input, SparseTensor) or not _is_number(other):
             shape = list(other.shape) if isinstance(other, TensorBase) else []
             raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)")
-        if other == 0:
-            raise NotImplementedError(f"{name}: a sparse tensor by 0 isn't 0 where the tensor is; use to_dense() first")
+        _check_divisor(name, other)
         input = input if linear and kwargs.get("rounding_mode") is None else coalesced(input)
         result = rebuilt(input, getattr(B, name)(values_of(input), other, *args, **kwargs))
         return result if out is None else written(out, result)
@@ -302,6 +309,8 @@ def _in_place(name, linear):
     """The form in place: of the values, whose memory others may share, where nothing needs recording or adding up first."""
     def function(input, *args, **kwargs):
         plain = all(_is_number(other) for other in args)
+        if plain and name in DIVISIONS:
+            _check_divisor(name, *args)
         if isinstance(input, SparseTensor) and plain and not input.requires_grad and (linear or input.array.coalesced):
             getattr(B, name + "_")(input.array.values, *args, **kwargs)
             return input
@@ -323,6 +332,8 @@ def _zero(input):
 
 @handles("copy_", "_assign_")
 def _copy(input, src, non_blocking=False):
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
     if not (isinstance(input, SparseTensor) and isinstance(src, SparseTensor)):
         raise RuntimeError(f"copy_() between dense and sparse Tensors is not implemented! Found self type = {input.type()} and src type = {src.type()}")
     _check_same_shape("copy_", input, src)

@@ -10,13 +10,15 @@ from .sparse_tensor import SparseTensor, as_sparse, coalesced, everywhere, handl
 
 
 def _check_matrix(name, x, what):
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{name}(): {what} must be Tensor, not {type(x).__name__}")
     if x.ndim != 2 or isinstance(x, SparseTensor) and x.dense_dim():
         raise RuntimeError(f"{name}: {what} must be a matrix, got {list(x.shape)}" + (f" with {x.dense_dim()} dense dims" if isinstance(x, SparseTensor) else ""))
 
 
 def _check_product(name, a, b):
-    _check_matrix(name, a, "the first operand")
-    _check_matrix(name, b, "the second operand")
+    _check_matrix(name, a, "argument 'input'")
+    _check_matrix(name, b, "argument 'mat2'")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
@@ -87,9 +89,9 @@ def mv(input, vec):
 
 @handles("matmul")
 def matmul(input, other):
-    for name, x in (("input", input), ("other", other)):
-        if not isinstance(x, TensorBase):
-            raise TypeError(f"matmul(): argument '{name}' must be Tensor, not {type(x).__name__}")
+    if not isinstance(input, TensorBase) or not isinstance(other, TensorBase):
+        _check_matrix("matmul", input, "argument 'input'")
+        _check_matrix("matmul", other, "argument 'other'")
     if input.ndim == 2 and other.ndim == 2:
         return mm(input, other)
     if input.ndim == 2 and other.ndim == 1 and not isinstance(other, SparseTensor):
@@ -147,9 +149,9 @@ def smm(mat1, mat2):
 
 def hspmm(mat1, mat2, *, out=None):
     as_sparse("hspmm", mat1)
+    _check_product("hspmm", mat1, mat2)
     if isinstance(mat2, SparseTensor):
         raise RuntimeError("hspmm: Tensor 'mat2' must be dense")
-    _check_product("hspmm", mat1, mat2)
     rows, places, count = unique_places(mat1.array.indices[:1], mat1.shape[:1])
     compact = rebuilt(mat1, values_of(mat1), B.stack([places, mat1.array.indices[1]]), (count, mat1.shape[1]), is_coalesced=False)
     result = made(_times_dense(compact, mat2), rows, (mat1.shape[0], mat2.shape[1]), True)
