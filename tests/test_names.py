@@ -14,19 +14,12 @@ OF_OBJECTS = {"nn.Module.training": lambda: torch.nn.Linear(1, 1).training,     
 
 # Names whose parts of the library are still to come. A name that has come is taken off this list.
 STILL_TO_COME = set("""
-Tensor.coalesce Tensor.indices Tensor.is_pinned Tensor.is_shared Tensor.pin_memory Tensor.share_memory_ Tensor.storage().is_pinned
-Tensor.storage().is_shared Tensor.storage().pin_memory Tensor.to_dense Tensor.to_sparse Tensor.values btrifact btrisolve
-cuda.sparse.DoubleTensor eig gels geqrf gesv inverse multiprocessing multiprocessing.Pool multiprocessing.Process multiprocessing.Queue
-multiprocessing.SimpleQueue multiprocessing.get_context multiprocessing.set_start_method nn.AdaptiveAvgPool2d nn.AvgPool2d nn.Conv1d
-nn.Conv2d nn.Conv3d nn.DataParallel nn.GRU nn.LSTM nn.MaxPool2d nn.RNN nn.RNNCell nn.functional.avg_pool2d nn.functional.conv2d
-nn.functional.max_pool2d orgqr ormqr potrf potri potrs pstrf qr sparse.DoubleTensor sparse.mm sparse_coo sparse_coo_tensor svd symeig
-torchvision.models.alexnet torchvision.models.densenet121 torchvision.models.densenet161 torchvision.models.densenet169
-torchvision.models.densenet201 torchvision.models.inception_v3 torchvision.models.resnet101 torchvision.models.resnet152
-torchvision.models.resnet18 torchvision.models.resnet34 torchvision.models.resnet50 torchvision.models.squeezenet.model_urls
-torchvision.models.squeezenet1_0 torchvision.models.squeezenet1_1 torchvision.models.vgg11 torchvision.models.vgg11_bn
-torchvision.models.vgg13 torchvision.models.vgg13_bn torchvision.models.vgg16 torchvision.models.vgg16_bn torchvision.models.vgg19
-torchvision.models.vgg19_bn trtrs utils.cpp_extension utils.data utils.data.DataLoader utils.data.Dataset utils.data.TensorDataset
-utils.model_zoo.load_url
+Tensor.is_pinned Tensor.pin_memory Tensor.storage().is_pinned Tensor.storage().pin_memory nn.DataParallel torchvision.models.alexnet
+torchvision.models.densenet121 torchvision.models.densenet161 torchvision.models.densenet169 torchvision.models.densenet201
+torchvision.models.inception_v3 torchvision.models.resnet101 torchvision.models.resnet152 torchvision.models.resnet18
+torchvision.models.resnet34 torchvision.models.resnet50 torchvision.models.squeezenet.model_urls torchvision.models.squeezenet1_0
+torchvision.models.squeezenet1_1 torchvision.models.vgg11 torchvision.models.vgg11_bn torchvision.models.vgg13 torchvision.models.vgg13_bn
+torchvision.models.vgg16 torchvision.models.vgg16_bn torchvision.models.vgg19 torchvision.models.vgg19_bn
 """.split())
 
 

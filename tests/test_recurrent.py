@@ -63,10 +63,10 @@ def test_formulas(cell, sizes, reverse, device):
 
 @pytest.mark.parametrize("size", [1, 7, 16, 33, 64, 200, 300])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(11, 11, 6), (9, 4)])
 @pytest.mark.parametrize("cell", GATES)
-def test_kernel_is_the_definition(cell, dtype, size):
-    """Forward and gradients at sizes around the kernels' tiles and blocks, on one thread and several."""
-    sizes = (11, 11, 6)
+def test_kernel_is_the_definition(cell, sizes, dtype, size):
+    """Forward and gradients at sizes around the kernels' tiles and blocks, with weights packed or not, on one thread and several."""
     _, tensors = arguments(cell, sizes, size=size, dtype=dtype)
     tensors[4] = (tensors[4].detach() / size ** 0.5).requires_grad_()
     before = torch.get_num_threads()

@@ -17,7 +17,7 @@ def entry(function):
 
 def bind_entries(backend):
     """Give a backend all entries."""
-    from . import activations, convolution, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
+    from . import activations, convolution, decompositions, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
     for name, function in ENTRIES.items():
         setattr(backend, name, types.MethodType(function, backend))
 

@@ -24,6 +24,7 @@ class _Batch:
 
     def _row(self, tensors):
         parameter, gradient, *state = tensors
+        element_of(self.backend, self.name, parameter)
         if gradient.dtype != parameter.dtype:
             gradient = self.backend.cast(gradient, parameter.dtype)
         row = [self._contiguous(parameter), contiguous(self.backend, gradient)]

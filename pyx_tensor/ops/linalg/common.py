@@ -15,10 +15,15 @@ def title(dtype):
     return type_name(dtype)[6:-6]
 
 
-def check_dtype(name, x):
-    """RuntimeError where x holds no numbers that LAPACK takes (NotImplementedError for those of low precision)."""
+def check_floating(name, x):
+    """RuntimeError where x holds integers or bools."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
+
+
+def check_dtype(name, x):
+    """RuntimeError where x holds no numbers that LAPACK takes (NotImplementedError for those of low precision)."""
+    check_floating(name, x)
     if x.dtype.name in ("float16", "bfloat16"):
         raise NotImplementedError(f"\"{name}\" not implemented for '{title(x.dtype)}': Low precision dtypes not supported")
 

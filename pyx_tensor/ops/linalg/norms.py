@@ -3,7 +3,8 @@ import math
 
 from ...core.definitions import op
 from ...core.signature import T
-from .common import check_matrices, title
+from ..shape import wrapped
+from .common import check_floating, check_matrices, title
 
 STRINGS = ("fro", "nuc")
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
@@ -35,15 +36,25 @@ def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
-    if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
-    if isinstance(ord, str) or isinstance(ord, complex):
+    check_floating("linalg.vector_norm", x)
+    if isinstance(ord, (str, complex)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
     x = _wide_dtype("linalg.vector_norm", x, dtype)
     dims = list(range(x.ndim)) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else list(dim)
     if x.ndim and (ord < 0 or ord == math.inf) and any(not x.shape[d] for d in dims):
         raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity")
     return B._vector_norm(x, float(ord), dim, keepdim)
+
+
+def _two_dims(x, dim):
+    """Two different dims, counted from the front."""
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    wrapped_dims = [wrapped(d, x.ndim) for d in dims]
+    if wrapped_dims[0] == wrapped_dims[1]:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return wrapped_dims
 
 
 @op(hidden=True, method=False)
@@ -60,18 +71,9 @@ def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, d
     """
     if input.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {title(input.dtype)}")
-    dims = [dim] if isinstance(dim, int) else list(dim)
-    if len(dims) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    check_floating("linalg.matrix_norm", input)
+    dims = _two_dims(input, dim)
     x = _wide_dtype("linalg.matrix_norm", input, dtype)
-    for d in dims:
-        if not -x.ndim <= d < x.ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {d})")
-    dims = [d % x.ndim for d in dims]
-    if dims[0] == dims[1]:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
         return B._vector_norm(x, 2.0, dims, keepdim)
     if not (ord == "nuc" or (not isinstance(ord, str) and abs(ord) in (1, 2, math.inf))):

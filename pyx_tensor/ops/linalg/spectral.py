@@ -39,7 +39,10 @@ def _svd_vjp(B, g, y):
     Vectors beyond the min(m, n) that belong to singular values are arbitrary; their gradients are left out.
     """
     k = y[1].shape[-1]
-    (U, S, Vh), (to_u, to_s, to_vh) = [(B.narrow(u, -1, 0, k), s, B.narrow(vh, -2, 0, k)) for u, s, vh in (y[:3], g[:3])]
+
+    def needed(values):
+        return B.narrow(values[0], -1, 0, k), values[1], B.narrow(values[2], -2, 0, k)
+    (U, S, Vh), (to_u, to_s, to_vh) = needed(y), needed(g)
     S, to_s = S.to(U.dtype), to_s.to(U.dtype)
     if _unused(B, to_u, to_vh):
         return B.matmul(B.mul(U, B.unsqueeze(to_s, -2)), Vh)

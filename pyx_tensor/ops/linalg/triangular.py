@@ -125,6 +125,8 @@ def cholesky(B, input: T, upper=False):
 def cholesky_solve(B, input: T, input2: T, upper=False):
     """X of A X = `input` from A's Cholesky factor `input2`: L of A = L L^H, or U of A = U^H U with `upper`.
 
+    One triangle of the factor is read, and its gradient stays in it (PyTorch's doesn't).
+
     >>> L = torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     >>> torch.cholesky_solve(torch.tensor([[6.0], [7.0]]), L)
     tensor([[1.],
@@ -142,7 +144,13 @@ def cholesky_solve(B, input: T, input2: T, upper=False):
 
 @op()
 def cholesky_inverse(B, input: T, upper=False):
-    """The inverse of A from its Cholesky factor: L of A = L L^H, or U of A = U^H U with `upper`."""
+    """The inverse of A from its Cholesky factor: L of A = L L^H, or U of A = U^H U with `upper`.
+
+    One triangle of the factor is read, and its gradient stays in it (PyTorch's doesn't).
+
+    Raises:
+        LinAlgError: the factor has a zero on its diagonal.
+    """
     check_square("cholesky_inverse", input)
     zero = B.eq(B.diagonal(input, 0, -2, -1), 0)
     if bool(B.any(zero)):
