@@ -1,4 +1,5 @@
 """The loader with processes: order, seeds, errors, deaths, ends. Every test has a time limit."""
+import contextlib
 import gc
 import os
 import random
@@ -338,6 +339,7 @@ def test_processes_end_when_the_program_is_killed():
     deadline = time.monotonic() + 20
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
         for pid in filter(is_alive, pids):    # asleep in the data set, they'd look for their parent only afterwards
-            os.kill(pid, signal.SIGINT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
         time.sleep(0.3)
     assert gone(pids, 1)
