@@ -72,7 +72,8 @@ class _Function:
 
     def __call__(self, *args, **keywords):
         with np.errstate(all="ignore"):
-            return _wrap(self.function(*args, **keywords))
+            result = self.function(*args, **keywords)
+        return _wrap(result) if keywords.get("out") is None else keywords["out"]
 
 
 class Device:

@@ -32,17 +32,20 @@ say "build"
 "$python" setup.py -q build_ext --inplace > "$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 1; }
 "$python" -c 'import pyx_tensor as t; print(t.__version__)' || exit 1
 
-names=() jobs=()
+names=() jobs=() failed=()
 part() {  # name, seconds, command…: begins a part in the background
+    if [ "$(left)" -lt 10 ]; then
+        failed+=("$1: no time was left")
+        return
+    fi
     names+=("$1")
     timeout "$(($2 < $(left) ? $2 : $(left)))" "${@:3}" > "$out/$1.log" 2>&1 &
     jobs+=($!)
 }
-failed=()
 finish() {  # waits for the parts begun, and shows how each ended
     for i in "${!jobs[@]}"; do
         wait "${jobs[$i]}" || failed+=("${names[$i]}")
-        grep -E '^(FAILED|==|\||   )|FAILED' "$out/${names[$i]}.log" | tail -n 45
+        grep -E '^(FAILED|==|\||   [a-z])' "$out/${names[$i]}.log" | tail -n 45
     done
     names=() jobs=()
     say "so far"
