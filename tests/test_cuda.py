@@ -393,6 +393,13 @@ def test_pinned_memory(devices, dtype):
     assert cupy_standin.asked[0] == "set"
 
 
+def test_pinned_storages(devices):
+    x = torch.arange(3.0)
+    for storage in (x.storage(), x.untyped_storage()):
+        pinned = storage.pin_memory()
+        assert not storage.is_pinned() and pinned.is_pinned() and pinned.pin_memory() is pinned and pinned.tolist() == storage.tolist()
+
+
 def test_pinned_memory_from_the_start(devices):
     assert torch.zeros(3, pin_memory=True).is_pinned() and torch.empty(0, pin_memory=True).is_pinned()
     with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
