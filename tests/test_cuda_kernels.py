@@ -168,7 +168,7 @@ CASES = {
                                                          random(18, 6, dtype=dtype, scale=0.3), random(18, dtype=dtype)]),
 }
 # Launched by tests of their own below.
-OTHERS = {"index_add_sorted", "masked_scale", "update_statistics", "addcmul", "addcdiv"}
+OTHERS = {"index_add_sorted", "any_outside", "masked_scale", "update_statistics", "addcmul", "addcdiv"}
 
 
 def test_every_kernel_is_tested():
@@ -335,7 +335,17 @@ def test_nothing_is_computed_of_nothing(function):
     compare(function, [x], {}, 0)
 
 
-def test_wrong_targets_and_indices():
+def test_wrong_targets_and_indices(order):
+    cuda_on_host.launched.clear()
+    x = torch.zeros(2, 3, device="cuda")
+    assert F.cross_entropy(x, torch.tensor([0, -100], device="cuda")) > 1 and x[torch.tensor([-2, 1], device="cuda")].shape == (2, 3)
+    assert cuda_on_host.launched.count("any_outside") == 2
+    for target in ([0, 3], [-1, 0]):
+        with pytest.raises(IndexError, match=f"Target {min(target) if min(target) < 0 else 3} is out of bounds"):
+            F.cross_entropy(x, torch.tensor(target, device="cuda"))
+    for wrong in (2, -3):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for dimension 0 with size 2"):
+            x[torch.tensor([0, wrong], device="cuda")]
     x = torch.zeros(2, 3, device="cuda")
     with pytest.raises(IndexError, match="Target 3 is out of bounds"):
         F.cross_entropy(x, torch.tensor([0, 3], device="cuda"))

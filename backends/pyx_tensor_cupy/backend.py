@@ -10,6 +10,7 @@ from pyx_tensor.core.protocol import permissions
 from .entries import ENTRIES, bind_entries
 from .launcher import Launcher
 from .runtime import RuntimeMethods
+from .scatter import any_outside
 
 # Our entry: the name in cupyx.scipy.special.
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "sigmoid": "expit",
@@ -79,7 +80,8 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
                 self.bind(entry, "f", getattr(special, name))
         self.launch = Launcher(xp)
         self._numbers = {}      # (number, dtype, device, stream) -> 0-dim array
-        if hasattr(xp, "RawModule"):
+        self.kernels = hasattr(xp, "RawModule")
+        if self.kernels:
             bind_entries(self)
         if self.device_count() > 1:
             self._follow_arrays()
@@ -163,8 +165,9 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
 
     def _check_within(self, index, dim, size, lowest=0, error=RuntimeError):
         """Not asked while a graph is captured: it can't wait for the answer. CuPy and our kernels keep within their arrays anyway."""
-        if not self.capturing():
-            super()._check_within(index, dim, size, lowest, error)
+        if self.capturing() or self.kernels and self.dtype_name(index) == "int64" and not any_outside(self, index, lowest, size):
+            return
+        super()._check_within(index, dim, size, lowest, error)
 
     def _flat_places(self, shape, dim, index):
         """Flat places in an array of `shape` of the elements that `index` names along dim."""

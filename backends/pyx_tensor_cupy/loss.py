@@ -2,6 +2,7 @@
 import numpy as np
 
 from .entries import ENTRIES, accumulator, contiguous, element_of, entry, new
+from .scatter import any_outside
 
 MEAN, NONE = "mean", "none"
 
@@ -9,10 +10,12 @@ MEAN, NONE = "mean", "none"
 def _classes(backend, target, classes, ignored):
     """The targets as a kernel takes them; IndexError where one isn't a class."""
     target = contiguous(backend, target)
+    if backend.dtype_name(target) != "int64":
+        raise TypeError("targets of other types are left to the definition")
     if not backend.capturing():      # a graph can't wait for the answer
-        wrong = ((target < 0) | (target >= classes)) & (target != ignored)
-        if bool(backend.xp.any(wrong)):
-            raise IndexError(f"Target {int(backend.to_numpy(target)[backend.to_numpy(wrong)][0])} is out of bounds.")
+        if any_outside(backend, target, 0, classes, ignored):
+            host = backend.to_numpy(target)
+            raise IndexError(f"Target {host[((host < 0) | (host >= classes)) & (host != ignored)][0]} is out of bounds.")
     return target
 
 

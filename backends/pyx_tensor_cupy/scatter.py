@@ -26,6 +26,16 @@ def _add_rows(backend, target, places, source, shape, alpha=1):
                         np.int64(runs), number(element, alpha))
 
 
+def any_outside(backend, places, low, high, ignored=None):
+    """Whether an int64 place lies outside of [low, high); waits for the device."""
+    if not places.size:
+        return False
+    found = backend.full((1,), 0, backend.dtypes["int32"], *backend.place_of(places))
+    backend.launch.each("scatter", "any_outside", "float32", places.size, contiguous(backend, places), found, np.int64(places.size), np.int64(low),
+                        np.int64(high), np.int64(low if ignored is None else ignored))
+    return bool(backend.to_numpy(found)[0])
+
+
 def _wide_copy(backend, a, element):
     """A contiguous copy in the accumulator's dtype."""
     wide = accumulator(backend, element)

@@ -25,3 +25,8 @@ KERNEL index_add_sorted(const T* source, const i64* places, const i64* order, co
         *to = total;
     }
 }
+
+// Whether a place lies outside of [low, high), those equal to `ignored` left out.
+KERNEL any_outside(const i64* places, int* found, i64 n, i64 low, i64 high, i64 ignored) {
+    EACH(i, n) if ((places[i] < low || places[i] >= high) && places[i] != ignored) *found = 1;
+}
