@@ -104,6 +104,20 @@ def test_gradients(cell, projected, device):
     assert gradgradcheck(layer, given)
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_gradients_of_some_parameters_only(kind):
+    model, x = getattr(nn, kind)(3, 4), torch.randn(5, 2, 3)
+    model(x)[0].square().sum().backward()
+    whole = {name: p.grad for name, p in model.named_parameters()}
+    for name, parameter in model.named_parameters():
+        for p in model.parameters():
+            p.grad = None
+            p.requires_grad = p is parameter
+        model(x)[0].square().sum().backward()
+        torch.testing.assert_close(parameter.grad, whole[name])
+        assert sum(p.grad is not None for p in model.parameters()) == 1
+
+
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_cells_are_layers_of_one_step(device):
     for cell, module in (("lstm", nn.LSTMCell(3, 5)), ("gru", nn.GRUCell(3, 5)), ("tanh", nn.RNNCell(3, 5)), ("relu", nn.RNNCell(3, 5, nonlinearity="relu"))):
