@@ -154,8 +154,17 @@ def test_state_goes_on():
     torch.testing.assert_close(state[1], last[1])
 
 
-def test_the_output_is_kept_for_the_gradient():
-    output, _ = nn.RNN(3, 4)(torch.randn(5, 2, 3))
+def test_writing_to_the_output():
+    """An LSTM keeps its output for the gradient, and says so; of the others it may be written to."""
+    for kind in ("GRU", "RNN"):
+        model, x = getattr(nn, kind)(3, 4), torch.randn(5, 2, 3)
+        model(x)[0].relu_().sum().backward()
+        expected = [p.grad for p in model.parameters()]
+        model.zero_grad()
+        model(x)[0].relu().sum().backward()
+        for p, grad in zip(model.parameters(), expected):
+            torch.testing.assert_close(p.grad, grad)
+    output, _ = nn.LSTM(3, 4)(torch.randn(5, 2, 3))
     output.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         output.sum().backward()
