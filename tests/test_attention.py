@@ -91,6 +91,12 @@ def test_a_query_that_sees_nothing():
     assert not q.grad.isnan().any()
 
 
+def test_the_result_may_be_written_to():
+    q = torch.randn(2, 3, 4, requires_grad=True)
+    grads = [torch.autograd.grad((attention(q, q, q).relu() if new else attention(q, q, q).relu_()).sum(), q)[0] for new in (True, False)]
+    torch.testing.assert_close(*grads)
+
+
 def test_nan_shows():
     q = torch.ones(1, 2, 3)
     q[0, 1, 0] = float("nan")
