@@ -129,3 +129,13 @@ def test_what_does_not_fit_is_refused():
             attention(*wrong)
     with pytest.raises(RuntimeError, match="expanded size"):
         attention(q, q, q, torch.zeros(3, 2))
+
+
+def test_the_kernel_itself():
+    """Called as the operation calls it: a TypeError would send the work to the definition, unseen."""
+    from pyx_tensor_cpu import attention as kernel
+    q = np.ones((2, 3, 4), np.float32)
+    for mask in (None, np.zeros((2, 3, 3), np.float32)):
+        result, total = kernel.attention(q, q, q, mask, 0.5, False)
+        grads = kernel.attention_backward(result, q, q, q, mask, total, 0.5, False, (True, True, True, False))
+        assert [g.shape for g in grads[:3]] == [q.shape] * 3 and grads[3] is None

@@ -228,3 +228,16 @@ def test_packed_sequences_on_another_device():
         outcomes.append([t.detach().cpu() for t in (output, h, c, x.grad, *(p.grad for p in model.parameters()))])
     for ours, expected in zip(*outcomes, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", GATES)
+def test_the_kernel_itself(cell):
+    """Called as the operation calls it: a TypeError would send the work to the definition, unseen."""
+    from pyx_tensor_cpu import recurrent
+    arrays, _ = arguments(cell, (3, 2), dtype="float32")
+    for biases in (arrays[5:], (None, None)):
+        given = (*arrays[:5], *biases, None)
+        *results, gates, cells = recurrent.recurrent_layer(*given, cell, (3, 2), False)
+        output, h, *c = results
+        grads = recurrent.recurrent_layer_backward(output, h, c[0] if c else None, *given, output, gates, cells, cell, (3, 2), False, (True,) * 8)
+        assert [None if g is None else g.shape for g in grads[:5]] == [None if a is None else a.shape for a in arrays[:5]]
