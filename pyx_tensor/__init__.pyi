@@ -1641,6 +1641,7 @@ from ._torch_forms import feature_alpha_dropout as feature_alpha_dropout
 from ._torch_forms import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._torch_forms import feature_dropout as feature_dropout
 from . import fft as fft
+from . import func as func
 from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype

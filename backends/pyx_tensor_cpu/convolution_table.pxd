@@ -27,7 +27,7 @@ ctypedef void (*Product)(const Windows* s, const char* x, const char* w, Py_ssiz
 # `width` columns, and g's images are out_image apart.
 ctypedef void (*WeightProduct)(const Windows* s, const char* x, const char* g, char* out, Py_ssize_t outputs, Py_ssize_t width, Py_ssize_t row,
                                Py_ssize_t rows, Py_ssize_t first, Py_ssize_t count, char* scratch) noexcept nogil
-# For few positions (see kernels/convolution.pxi): those of y packed; then some columns of the weight's gradient, or of the matrix of columns
+# For few positions (see kernels/few_positions.pxi): those of y packed; then some columns of the weight's gradient, or of the matrix of columns
 # that an image is the sum of; and those sums for a channel.
 ctypedef void (*PackPositions)(const char* y, Py_ssize_t outputs, Py_ssize_t positions, Py_ssize_t image, Py_ssize_t total, bint by_output,
                                char* packed) noexcept nogil
@@ -36,6 +36,9 @@ ctypedef void (*WeightPanel)(const Windows* s, const char* x, const char* packed
 ctypedef void (*ColumnsPanel)(const char* packed, const char* w, char* out, Py_ssize_t outputs, Py_ssize_t depth, Py_ssize_t first, Py_ssize_t count,
                               Py_ssize_t total) noexcept nogil
 ctypedef void (*AddColumns)(const Windows* s, const char* columns, const char* bias, char* x, Py_ssize_t samples, Py_ssize_t channel) noexcept nogil
+# Rows [first, first + count) of an image's grid, which has no depth, from the packed weight.
+ctypedef void (*RowsProduct)(const Windows* s, const char* x, const char* packed, const char* bias, char* y, Py_ssize_t rows, Py_ssize_t first,
+                             Py_ssize_t count, char* scratch) noexcept nogil
 # One plane of the result: y = the windows of all channels times their taps (+ bias); and of one channel the sums for its taps, added to
 # `out`. The scratch memory is zero at first and then only for calls with the same windows.
 ctypedef void (*Depthwise)(const Windows* s, const char* x, const char* w, const char* bias, char* y, char* scratch) noexcept nogil
@@ -62,6 +65,7 @@ ctypedef struct ConvolutionKernels:
     WeightPanel weight_panel
     ColumnsPanel columns_panel
     AddColumns add_columns
+    RowsProduct rows_product
     Depthwise depthwise
     DepthwiseWeight depthwise_weight
     WinogradWeights winograd_weights

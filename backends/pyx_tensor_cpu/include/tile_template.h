@@ -2,94 +2,109 @@
 #define LANES ((ptrdiff_t)(TILE_BYTES / sizeof(TILE_REAL)))
 
 #if defined(__GNUC__)
-TILE_INLINE void TILE_NAME(fixed)(const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
-                                  ptrdiff_t b_row, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+                                  ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     typedef TILE_NAME(vector) vector;
     vector c[TILE_ROWS][TILE_VECTORS];
-    TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++)
+    TILE_UNROLL for (int i = 0; i < rows; i++)
         TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] = (vector){0} + (bias ? bias[i] : (TILE_REAL)0);
     for (ptrdiff_t p = 0; p < depth; p++) {
         vector row[TILE_VECTORS];
-        TILE_UNROLL for (int j = 0; j < vectors; j++) row[j] = *(const vector *)(b + p * b_row + j * LANES);
-        TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++) {
+        TILE_UNROLL for (int j = 0; j < vectors; j++) row[j] = *(const vector *)(b + (places ? places[p] : p * b_row) + (j == vectors - 1 ? last : j * LANES));
+        TILE_UNROLL for (int i = 0; i < rows; i++) {
             const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
             TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] += factor * row[j];
         }
     }
-    TILE_UNROLL for (int i = 0; i < TILE_ROWS; i++)
+    TILE_UNROLL for (int i = 0; i < rows; i++)
         TILE_UNROLL for (int j = 0; j < vectors; j++) {
-            vector *place = (vector *)(out + i * out_row + j * LANES);
+            vector *place = (vector *)(out + i * out_row + (j == vectors - 1 ? last : j * LANES));
             if (accumulate) *place = *place + c[i][j];
             else *place = c[i][j];
         }
 }
 #else
-TILE_INLINE void TILE_NAME(fixed)(const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
-                                  ptrdiff_t b_row, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
-    const ptrdiff_t width = vectors * LANES;
-    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+                                  ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+    const ptrdiff_t width = last + LANES;
+    for (ptrdiff_t i = 0; i < rows; i++) {
         TILE_REAL c[TILE_VECTORS * TILE_BYTES / sizeof(TILE_REAL)];
         for (ptrdiff_t j = 0; j < width; j++) c[j] = bias ? bias[i] : (TILE_REAL)0;
         for (ptrdiff_t p = 0; p < depth; p++) {
             const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
-            for (ptrdiff_t j = 0; j < width; j++) c[j] += factor * b[p * b_row + j];
+            for (ptrdiff_t j = 0; j < width; j++) c[j] += factor * b[(places ? places[p] : p * b_row) + j];
         }
         for (ptrdiff_t j = 0; j < width; j++) out[i * out_row + j] = accumulate ? out[i * out_row + j] + c[j] : c[j];
     }
 }
 #endif
 
-static void TILE_NAME(product)(int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
+/* `rows` is how many are wanted: of a half or less only that half is computed. */
+static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
                                TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
-#define TILE_CASE(v)                                                                              \
-    if (vectors == v) {                                                                           \
-        if (a_row) TILE_NAME(fixed)(v, 0, depth, a, a_row, b, b_row, out, out_row, bias, accumulate);    \
-        else TILE_NAME(fixed)(v, 1, depth, a, 0, b, b_row, out, out_row, bias, accumulate);              \
-        return;                                                                                   \
-    }
-    TILE_CASE(3)
-    TILE_CASE(2)
-    TILE_CASE(1)
+    const ptrdiff_t last = (vectors - 1) * LANES;
+#define TILE_CASE(r, v)                                                                                        \
+    if (a_row) TILE_NAME(fixed)(r, v, 0, depth, a, a_row, b, b_row, NULL, last, out, out_row, bias, accumulate); \
+    else TILE_NAME(fixed)(r, v, 1, depth, a, 0, b, b_row, NULL, last, out, out_row, bias, accumulate);
+    if (rows <= TILE_ROWS / 2) {
+        if (vectors == 3) { TILE_CASE(TILE_ROWS / 2, 3) }
+        else if (vectors == 2) { TILE_CASE(TILE_ROWS / 2, 2) }
+        else { TILE_CASE(TILE_ROWS / 2, 1) }
+    } else if (vectors == 3) { TILE_CASE(TILE_ROWS, 3) }
+    else if (vectors == 2) { TILE_CASE(TILE_ROWS, 2) }
+    else { TILE_CASE(TILE_ROWS, 1) }
 #undef TILE_CASE
 }
 
-/* y[j] = start + sum over taps of w[t] line[places[t] + j], for up to `vectors` vectors of j; reads all of them, writes `count`. */
+/* The same for packed a and rows of b at places of their own. The vectors cover `count` columns, the last one overlapping the one before. */
+static void TILE_NAME(places_product)(ptrdiff_t count, ptrdiff_t depth, const TILE_REAL *a, const TILE_REAL *b, const ptrdiff_t *places, TILE_REAL *out,
+                                      ptrdiff_t out_row, const TILE_REAL *bias) {
+    const ptrdiff_t last = count - LANES;
+    if (count > 2 * LANES) TILE_NAME(fixed)(TILE_ROWS, 3, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
+    else if (count > LANES) TILE_NAME(fixed)(TILE_ROWS, 2, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
+    else TILE_NAME(fixed)(TILE_ROWS, 1, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
+}
+
+/* y[j] = start + sum over taps of w[t] line[places[t] + j] for `vectors` vectors of j, the last one beginning at `last`. */
 #if defined(__GNUC__)
-TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
-                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t last, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w,
+                                      const TILE_REAL *line, TILE_REAL start, TILE_REAL *y) {
     typedef TILE_NAME(vector) vector;
-    TILE_REAL sums[4 * TILE_BYTES / sizeof(TILE_REAL)];
     vector c[4];
     TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] = (vector){0} + start;
     for (ptrdiff_t t = 0; t < taps; t++) {
         const TILE_REAL *source = line + places[t], factor = w[t];
-        TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] += factor * *(const vector *)(source + j * LANES);
+        TILE_UNROLL for (int j = 0; j < vectors; j++) c[j] += factor * *(const vector *)(source + (j == vectors - 1 ? last : j * LANES));
     }
-    if (count == vectors * LANES) {
-        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(y + j * LANES) = c[j];
-    } else {
-        TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(sums + j * LANES) = c[j];
-        memcpy(y, sums, count * sizeof(TILE_REAL));
-    }
+    TILE_UNROLL for (int j = 0; j < vectors; j++) *(vector *)(y + (j == vectors - 1 ? last : j * LANES)) = c[j];
 }
 #else
-TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line,
-                                      TILE_REAL start, TILE_REAL *y, ptrdiff_t count) {
-    for (ptrdiff_t j = 0; j < count; j++) y[j] = start;
+TILE_INLINE void TILE_NAME(some_sums)(const int vectors, ptrdiff_t last, ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w,
+                                      const TILE_REAL *line, TILE_REAL start, TILE_REAL *y) {
+    for (ptrdiff_t j = 0; j < last + LANES; j++) y[j] = start;
     for (ptrdiff_t t = 0; t < taps; t++)
-        for (ptrdiff_t j = 0; j < count; j++) y[j] += w[t] * line[places[t] + j];
+        for (ptrdiff_t j = 0; j < last + LANES; j++) y[j] += w[t] * line[places[t] + j];
 }
 #endif
 
-/* The same for a whole row; reads less than a vector beyond the last j. */
+/* The same for a row of `count`; reads less than a vector beyond its end. */
 static void TILE_NAME(row_sums)(ptrdiff_t taps, const ptrdiff_t *places, const TILE_REAL *w, const TILE_REAL *line, TILE_REAL start, TILE_REAL *y,
                                 ptrdiff_t count) {
-    for (; count >= 4 * LANES; count -= 4 * LANES, line += 4 * LANES, y += 4 * LANES)
-        TILE_NAME(some_sums)(4, taps, places, w, line, start, y, 4 * LANES);
-    if (count > 3 * LANES) TILE_NAME(some_sums)(4, taps, places, w, line, start, y, count);
-    else if (count > 2 * LANES) TILE_NAME(some_sums)(3, taps, places, w, line, start, y, count);
-    else if (count > LANES) TILE_NAME(some_sums)(2, taps, places, w, line, start, y, count);
-    else if (count > 0) TILE_NAME(some_sums)(1, taps, places, w, line, start, y, count);
+    for (; count >= 5 * LANES; count -= 4 * LANES, line += 4 * LANES, y += 4 * LANES)
+        TILE_NAME(some_sums)(4, 3 * LANES, taps, places, w, line, start, y);
+    if (count > 4 * LANES) {
+        TILE_NAME(some_sums)(2, LANES, taps, places, w, line, start, y);
+        count -= 2 * LANES, line += 2 * LANES, y += 2 * LANES;
+    }
+    if (count > 3 * LANES) TILE_NAME(some_sums)(4, count - LANES, taps, places, w, line, start, y);
+    else if (count > 2 * LANES) TILE_NAME(some_sums)(3, count - LANES, taps, places, w, line, start, y);
+    else if (count > LANES) TILE_NAME(some_sums)(2, count - LANES, taps, places, w, line, start, y);
+    else if (count == LANES) TILE_NAME(some_sums)(1, 0, taps, places, w, line, start, y);
+    else {
+        TILE_REAL sums[TILE_BYTES / sizeof(TILE_REAL)];
+        TILE_NAME(some_sums)(1, 0, taps, places, w, line, start, sums);
+        memcpy(y, sums, count * sizeof(TILE_REAL));
+    }
 }
 
 /* The sum of products of two arrays of rows; `count` elements of a row, a whole number of vectors. */

@@ -104,7 +104,7 @@ cdef void winograd_products(const real* tiles, Py_ssize_t apart, const real* w, 
         for i in range((rows + TILE_ROWS - 1) // TILE_ROWS):
             for panel in range((count + widest - 1) // widest):
                 width = (min(widest, count - panel * widest) + lanes - 1) // lanes * lanes
-                product(<int>(width // lanes), channels, w + place * w_apart + i * TILE_ROWS * w_channels, 0, tiles + place * apart + panel * widest, pitch,
+                product(TILE_ROWS, <int>(width // lanes), channels, w + place * w_apart + i * TILE_ROWS * w_channels, 0, tiles + place * apart + panel * widest, pitch,
                         to + place * out_apart + i * TILE_ROWS * pitch + panel * widest, pitch, <const real*>NULL, accumulate)
 
 

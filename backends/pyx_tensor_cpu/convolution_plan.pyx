@@ -1,0 +1,162 @@
+"""What the parts of convolution share: its sizes, the taps of its windows, memory."""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
+
+import numpy as np
+
+from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, ConvolutionTable, Windows
+from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.memory cimport new_array
+
+from pyx_tensor_cpu.level import use_kernels
+
+cnp.import_array()
+
+cdef ConvolutionTable* table = NULL
+
+
+def bind(module):
+    global table
+    table = <ConvolutionTable*>PyCapsule_GetPointer(module.table, NULL)
+
+
+use_kernels("convolution", bind)
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------
+
+cdef int spread(object numbers, Py_ssize_t* to, Py_ssize_t missing) except -1:
+    """Numbers for the last dims, `missing` for those ahead."""
+    cdef int i, n = len(numbers)
+    for i in range(3):
+        to[i] = missing if i < 3 - n else <Py_ssize_t>numbers[i - 3 + n]
+    return 0
+
+
+cdef int read_geometry(str name, Geometry* v, x_shape, w_shape, y_shape, stride, padding, dilation, Py_ssize_t groups) except -1:
+    cdef int n = len(x_shape) - 2, i
+    if not 1 <= n <= 3 or len(w_shape) != n + 2 or len(y_shape) != n + 2:
+        raise TypeError(f"{name}(): {n} spatial dims are not supported")
+    if (groups < 1 or w_shape[0] % groups or x_shape[1] != w_shape[1] * groups or y_shape[1] != w_shape[0] or x_shape[0] != y_shape[0]
+            or not len(stride) == len(padding) == len(dilation) == n):
+        raise ValueError(f"{name}(): shapes {x_shape} of the input, {w_shape} of the weight, {y_shape} of the result and {groups} groups do not fit")
+    v.samples, v.groups, v.channels, v.outputs = x_shape[0], groups, w_shape[1], w_shape[0] // groups
+    spread(x_shape[2:], v.size, 1)
+    spread(y_shape[2:], v.grid, 1)
+    spread(w_shape[2:], v.kernel, 1)
+    spread(stride, v.stride, 1)
+    spread(padding, v.padding, 0)
+    spread(dilation, v.dilation, 1)
+    for i in range(3):
+        if v.stride[i] < 1 or v.dilation[i] < 1:
+            raise ValueError(f"{name}(): stride {stride} and dilation {dilation} must be positive")
+    return 0
+
+
+cdef ConvolutionKernels* kernels_of(str name, cnp.ndarray a) except NULL:
+    cdef int code = code_of(a)
+    if code == F32:
+        return &table.single
+    if code == F64:
+        return &table.double_
+    raise TypeError(f"{name}(): no kernel for dtype {a.dtype}")
+
+
+cdef bint is_half(cnp.ndarray a) except -1:
+    cdef int code = code_of(a)
+    return code == F16 or code == BF16
+
+
+cdef in_float32(function, arrays, arguments):
+    """The result for half types: computed in float32, rounded once."""
+    return function(*[None if a is None else np.asarray(a, np.float32) for a in arrays], *arguments).astype(arrays[0].dtype)
+
+
+cdef cnp.ndarray operand(a, cnp.ndarray like):
+    if a.dtype != like.dtype:
+        raise ValueError(f"dtypes {a.dtype} and {like.dtype} differ")
+    return np.ascontiguousarray(a)
+
+
+cdef cnp.ndarray bias_of(str name, bias, Py_ssize_t outputs, cnp.ndarray like):
+    if bias is None:
+        return None
+    if np.shape(bias) != (outputs,):
+        raise ValueError(f"{name}(): expected a bias of shape {(outputs,)}, got {np.shape(bias)}")
+    return operand(bias, like)
+
+
+cdef cnp.ndarray room(tuple shape, cnp.ndarray like):
+    cdef Py_ssize_t sizes[5]
+    cdef int i, n = len(shape)
+    for i in range(n):
+        sizes[i] = shape[i]
+    return new_array(n, sizes, <cnp.dtype>cnp.PyArray_DESCR(like))
+
+
+cdef cnp.ndarray elements(Py_ssize_t count, cnp.ndarray like):
+    return new_array(1, &count, <cnp.dtype>cnp.PyArray_DESCR(like))
+
+
+# ---- taps -----------------------------------------------------------------------------------------------------------
+
+cdef tuple all_taps(const Geometry* v, Taps* taps):
+    """The kernel's elements as taps of windows of the input; returns what keeps their memory."""
+    offset, element = [], []
+    cdef Py_ssize_t a, b, c
+    for a in range(v.kernel[0]):
+        for b in range(v.kernel[1]):
+            for c in range(v.kernel[2]):
+                offset += [a * v.dilation[0] - v.padding[0], b * v.dilation[1] - v.padding[1], c * v.dilation[2] - v.padding[2]]
+                element.append((a * v.kernel[1] + b) * v.kernel[2] + c)
+    return point_to(taps, offset, element)
+
+
+cdef tuple point_to(Taps* taps, list offset, list element):
+    cdef cnp.ndarray offsets = np.array(offset, np.intp), elements_ = np.array(element, np.intp)
+    taps.count = len(element)
+    taps.offset = <Py_ssize_t*>cnp.PyArray_DATA(offsets)
+    taps.element = <Py_ssize_t*>cnp.PyArray_DATA(elements_)
+    return offsets, elements_
+
+
+cdef tuple taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps):
+    """Those that the outputs at start + q stride of the transposed convolution meet, as taps of windows of its input."""
+    offset, element = [], []
+    cdef Py_ssize_t at[3]
+    cdef Py_ssize_t place[3]
+    cdef int i
+    cdef bint meets
+    for at[0] in range(v.kernel[0] - 1, -1, -1):        # so that offsets rise
+        for at[1] in range(v.kernel[1] - 1, -1, -1):
+            for at[2] in range(v.kernel[2] - 1, -1, -1):
+                meets = True
+                for i in range(3):
+                    place[i] = start[i] + v.padding[i] - at[i] * v.dilation[i]
+                    meets = meets and place[i] % v.stride[i] == 0
+                    place[i] = place[i] // v.stride[i]
+                if meets:
+                    offset += [place[0], place[1], place[2]]
+                    element.append((at[0] * v.kernel[1] + at[1]) * v.kernel[2] + at[2])
+    return point_to(taps, offset, element)
+
+
+cdef Windows windows_of(const Geometry* v, const Taps* taps) noexcept:
+    """Of the convolution's input, all groups' channels being in an image."""
+    return Windows(channels=v.channels, taps=taps.count, size=v.size, grid=v.grid, step=v.stride, offset=taps.offset,
+                   image=v.groups * v.channels * volume(v.size), out_image=v.groups * v.outputs * volume(v.grid),
+                   out_size=v.grid, out_start=[0, 0, 0], out_step=[1, 1, 1])
+
+
+cdef bint merges(Windows* s) noexcept nogil:
+    """Where every element is a window of its own, a plane is one long row."""
+    cdef int i
+    if s.taps != 1:
+        return False
+    for i in range(3):
+        if s.offset[i] or s.step[i] != 1 or s.out_step[i] != 1 or s.out_start[i] or s.size[i] != s.grid[i] or s.out_size[i] != s.grid[i]:
+            return False
+    s.size[2] = s.grid[2] = s.out_size[2] = volume(s.size)
+    for i in range(2):
+        s.size[i] = s.grid[i] = s.out_size[i] = 1
+    return True
