@@ -246,6 +246,23 @@ def test_work_goes_to_streams_in_order(devices):
     assert kinds == ["record", "wait", "record", "wait", "record"]
 
 
+def test_numbers_are_made_once_for_each_stream(devices, monkeypatch):
+    backend, x = torch.device("cuda").backend, torch.ones(3, device="cuda")
+    made, full = [], backend.full
+    monkeypatch.setattr(backend, "full", lambda shape, value, *rest: made.append(value) or full(shape, value, *rest))
+    backend._numbers.clear()
+    for _ in range(3):
+        assert (x * 2.5).tolist() == [2.5] * 3 and (x + 2.5).tolist() == [3.5] * 3
+    assert made == [2.5]
+    (x * -0.0), (x * 0.0), (x.double() * 2.5)
+    with cuda.stream(cuda.Stream()):
+        x * 2.5
+    assert made == [2.5, -0.0, 0.0, 2.5, 2.5]
+    for k in range(2000):
+        x * float(k)
+    assert len(backend._numbers) <= 256
+
+
 # --- memory -------------------------------------------------------------------------------------------------------
 def test_peaks_are_exact_without_counting_at_each_request(devices):
     pool, allocate = cupy_standin._pool, cupy_standin.allocator[0]

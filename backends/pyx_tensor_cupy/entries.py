@@ -36,7 +36,7 @@ def contiguous(backend, array, like=None):
         return None
     if like is not None and array.dtype != like.dtype:
         array = backend.cast(array, like.dtype)
-    return backend.xp.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else backend.xp.ascontiguousarray(array)      # which makes one dim of none
 
 
 def new(backend, shape, dtype, beside):

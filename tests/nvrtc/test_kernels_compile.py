@@ -36,10 +36,11 @@ def compiled(nvrtc, file, element, capability):
     """(status, what the compiler says, the device's code)."""
     program = ctypes.c_void_p()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), launcher.source(file).encode(), f"{file}.cu".encode(), 0, None, None) == 0
-    options = [o.encode() for o in (*launcher.options(element), f"--gpu-architecture=sm_{capability}", "-Wno-deprecated-gpu-targets")]
+    options = [o.encode() for o in (*launcher.options(element), f"--gpu-architecture=sm_{capability}")]
     try:
         status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         log = text(nvrtc, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0").decode().strip()
+        log = "\n".join(line for line in log.splitlines() if line.strip() and "are deprecated and may be removed" not in line)      # said of 7.0
         return status, log, b"" if status else text(nvrtc, program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN")
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))

@@ -98,21 +98,80 @@ def test_lazy_layers_draw_the_same_numbers():
     np.testing.assert_allclose(*results, rtol=1e-5)
 
 
-def test_a_small_network_learns_alike():
-    """The MNIST-style network with dropout: the losses of some steps."""
+def blobs(t, count):
+    """Images of light spots and the quarter in which each lies."""
+    places = t.randint(0, 4, (count,))
+    images = t.rand(count, 1, 28, 28) * 0.3
+    for i, place in enumerate(places.tolist()):
+        images[i, 0, 4 + place // 2 * 14:10 + place // 2 * 14, 4 + place % 2 * 14:10 + place % 2 * 14] += 0.7
+    return images, places
+
+
+def test_digits_network_learns_alike():
+    """Convolutions with dropout, as programs for handwritten digits have them: the losses of 50 steps."""
     losses = []
-    for library in (torch, real):
-        nn = library.nn
-        library.manual_seed(0)
-        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
-                              nn.Linear(16 * 144, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 10))
-        optimizer = library.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-        images, classes = library.rand(32, 1, 28, 28), library.randint(0, 10, (32,))
+    for t in (torch, real):
+        nn = t.nn
+        t.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout2d(0.25), nn.Flatten(),
+                              nn.Linear(16 * 144, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 4))
+        optimizer = t.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
         losses.append([])
-        for _ in range(12):
+        for _ in range(50):
+            images, places = blobs(t, 16)
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(images), classes)
+            loss = nn.functional.cross_entropy(model(images), places)
             loss.backward()
             optimizer.step()
             losses[-1].append(float(loss.detach()))
+    assert losses[1][-1] < losses[1][0]
+    np.testing.assert_allclose(*losses, rtol=1e-3)
+
+
+def adversaries(nn):
+    """Two networks after Radford et al. (2016), for images of 16x16."""
+    generator = nn.Sequential(
+        nn.ConvTranspose2d(8, 32, 4, 1, 0, bias=False), nn.BatchNorm2d(32), nn.ReLU(True),
+        nn.ConvTranspose2d(32, 16, 4, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(True),
+        nn.ConvTranspose2d(16, 1, 4, 2, 1, bias=False), nn.Tanh())
+    discriminator = nn.Sequential(
+        nn.Conv2d(1, 16, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True),
+        nn.Conv2d(16, 32, 4, 2, 1, bias=False), nn.BatchNorm2d(32), nn.LeakyReLU(0.2, inplace=True),
+        nn.Conv2d(32, 1, 4, 1, 0, bias=False), nn.Sigmoid(), nn.Flatten(0))
+    return generator, discriminator
+
+
+def start(nn):
+    def weights(module):
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
+            nn.init.normal_(module.weight, 0.0, 0.02)
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.weight, 1.0, 0.02)
+            nn.init.zeros_(module.bias)
+    return weights
+
+
+def test_adversaries_learn_alike():
+    """A pair of convolutional adversaries: both losses of 50 steps."""
+    losses = []
+    for t in (torch, real):
+        nn = t.nn
+        t.manual_seed(0)
+        generator, discriminator = [network.apply(start(nn)) for network in adversaries(nn)]
+        to_generator, to_discriminator = [t.optim.Adam(n.parameters(), lr=2e-4, betas=(0.5, 0.999)) for n in (generator, discriminator)]
+        judged, ones, zeros = nn.BCELoss(), t.ones(8), t.zeros(8)
+        losses.append([])
+        for _ in range(50):
+            true = blobs(t, 8)[0][:, :, 4:20, 4:20] * 2 - 1
+            false = generator(t.randn(8, 8, 1, 1))
+            to_discriminator.zero_grad()
+            right = judged(discriminator(true), ones) + judged(discriminator(false.detach()), zeros)
+            right.backward()
+            to_discriminator.step()
+            to_generator.zero_grad()
+            fooled = judged(discriminator(false), ones)
+            fooled.backward()
+            to_generator.step()
+            losses[-1].append((float(right.detach()), float(fooled.detach())))
+    assert losses[1][-1][0] < losses[1][0][0]
     np.testing.assert_allclose(*losses, rtol=1e-3)

@@ -1,6 +1,13 @@
 """What the operations of linear algebra share: checks of their matrices, and the errors of factorisations."""
+import functools
+
+from ...core.definitions import op, primitive
 from ...core.record import namespace as B
 from ...core.record import type_name
+
+# What isn't in the package's own namespace: the functions of `pyx_tensor.linalg`, and the operations behind them.
+linalg_op = functools.partial(op, hidden=True, method=False)
+linalg_primitive = functools.partial(primitive, hidden=True, method=False)
 
 
 class LinAlgError(RuntimeError):

@@ -4,7 +4,7 @@ import math
 from ...core.definitions import op
 from ...core.signature import T
 from ..shape import wrapped
-from .common import check_floating, check_matrices, title
+from .common import check_floating, check_matrices, linalg_op, title
 
 STRINGS = ("fro", "nuc")
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
@@ -25,7 +25,7 @@ def _wide_dtype(name, x, dtype):
     return x.to(dtype)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm (sum |x|^ord)^(1 / ord) of all elements, or along dims.
 
@@ -57,7 +57,7 @@ def _two_dims(x, dim):
     return wrapped_dims
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of the matrices in two dims.
 
@@ -103,7 +103,7 @@ def _by_singular_values(B, x, ord, dims, keepdim):
     return result
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_norm(B, input: T, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of a vector or a matrix: `vector_norm` along one dim, `matrix_norm` in two.
 
@@ -142,7 +142,7 @@ def frobenius_norm(B, input: T, dim=None, keepdim=False):
 
 
 # --- condition number ---------------------------------------------------------------------------------------------
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_cond(B, input: T, p=None):
     """The condition numbers of matrices (..., n, n) with respect to a norm; inf for singular ones.
 
