@@ -1,6 +1,7 @@
 # make demo    both example programs
 # make test    the tests; needs no GPU and no PyTorch
 # make oracle  the tests against PyTorch
+# make nvrtc   compiles the CUDA kernels; needs no GPU
 # make bench   times PyTorch and NumPy beside pyx_tensor
 # make docs    the pages of docs/ as HTML
 # make clean   forgets the environment and everything built
@@ -21,14 +22,17 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 
 COMPILED := $(shell find pyx_tensor backends -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 
-.PHONY: demo test oracle bench docs clean python
+.PHONY: demo test nvrtc oracle bench docs clean python
 
 demo: $(VENV)/demo
 	$(BIN)/python docs/examples/demo/polynomial.py
 	$(BIN)/python docs/examples/demo/digits.py
 
 test: $(VENV)/test
-	$(BIN)/pytest -q tests --ignore=tests/oracle
+	$(BIN)/pytest -q tests --ignore=tests/oracle --ignore=tests/nvrtc
+
+nvrtc: $(VENV)/nvrtc
+	$(BIN)/pytest -q tests/nvrtc
 
 oracle: $(VENV)/oracle
 	$(BIN)/pytest -q tests/oracle
@@ -56,8 +60,9 @@ $(VENV)/tools: pyproject.toml
 # An editable install with the extras of one target.
 $(VENV)/test: EXTRAS := test
 $(VENV)/demo: EXTRAS := demo
+$(VENV)/nvrtc: EXTRAS := test,nvrtc
 $(VENV)/oracle: EXTRAS := test,demo,oracle
 $(VENV)/docs: EXTRAS := docs
-$(VENV)/test $(VENV)/demo $(VENV)/oracle $(VENV)/docs: $(VENV)/tools setup.py $(COMPILED)
+$(VENV)/test $(VENV)/demo $(VENV)/nvrtc $(VENV)/oracle $(VENV)/docs: $(VENV)/tools setup.py $(COMPILED)
 	$(PIP) install --no-build-isolation --editable '.[$(EXTRAS)]'
 	touch $@

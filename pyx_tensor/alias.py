@@ -19,8 +19,9 @@ import pyx_tensor
 from . import version
 from .core.frontend import Parameter, Tensor
 
-# PyTorch's package -> ours
-ROOTS = {"torch": "pyx_tensor", "torchvision": "pyx_tensor.vision"}
+# PyTorch's package -> ours, of those that are aliased
+_ALL = {"torch": "pyx_tensor", "torchvision": "pyx_tensor.vision"}
+ROOTS = dict(_ALL)
 _RELEASES = {"torch": version.torch_version}      # of distributions that libraries ask for; of torchvision there is too little
 
 
@@ -79,22 +80,30 @@ class _Distribution(importlib.metadata.Distribution):
 _finder = _Finder()
 
 
-def install():
+def install(torchvision=True):
     """Make `import torch` and `import torchvision` mean this package, in the whole program; a second call does nothing.
+
+    Args:
+        torchvision: False leaves torchvision alone, of which there are the models only: some libraries use more of it wherever they
+            find it.
 
     `torch.__version__` then is PyTorch's, with ours behind it: '2.13.0+pyx0.1.0', for libraries that compare it.
 
     Raises RuntimeError where PyTorch itself is imported already.
     """
+    if _finder in sys.meta_path:
+        return
+    ROOTS.update(_ALL)
+    if not torchvision:
+        del ROOTS["torchvision"]
     for name in ROOTS:
         module = sys.modules.get(name)
         if module is not None and not module.__name__.startswith("pyx_tensor"):
             raise RuntimeError(f"alias.install(): {name} itself is imported already, from {getattr(module, '__file__', 'somewhere')}; "
                                "call install() before anything that imports it")
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
-        importlib.import_module("torch")
-        _rename(f"{version.torch_version}+pyx{version.__version__}", "torch", "torch.nn.parameter")
+    sys.meta_path.insert(0, _finder)
+    importlib.import_module("torch")
+    _rename(f"{version.torch_version}+pyx{version.__version__}", "torch", "torch.nn.parameter")
 
 
 def uninstall():

@@ -2,10 +2,13 @@
 with while another device is the current one. Kernels are compiled for the host (`cuda_on_host`); cuBLAS's products are NumPy's."""
 import contextlib
 import ctypes
+import sys
 import types
 
 import numpy as np
-from cuda_on_host import RawModule  # noqa: F401 (CuPy's name)
+
+if sys.platform == "linux":      # elsewhere the kernels can't be run, and the backend does without them
+    from cuda_on_host import RawModule  # noqa: F401 (CuPy's name)
 
 N_DEVICES = 2
 _current = [0]
@@ -109,6 +112,9 @@ class Stream:
     def end_capture(self):
         asked.append(("captured", self))
         return Graph()
+
+    def use(self):
+        asked.append(("use", self))
 
     def __enter__(self):
         _streams.append(self)
@@ -220,6 +226,7 @@ def _alloc_pinned_memory(size):
     return PinnedMemoryPointer(size)
 
 
+allocator = [None]      # what arrays' memory is asked of; the arrays here don't
 Stream.null = Stream(null=True)
 _streams = [Stream.null]
 _pool = MemoryPool()
@@ -230,7 +237,7 @@ _runtime = types.SimpleNamespace(
 cuda = types.SimpleNamespace(
     runtime=_runtime, Device=Device, Stream=Stream, ExternalStream=ExternalStream, Event=Event, get_current_stream=lambda: _streams[-1],
     get_elapsed_time=lambda start, end: 1.5, MemoryPool=MemoryPool, using_allocator=lambda allocate: contextlib.nullcontext(),
-    alloc_pinned_memory=_alloc_pinned_memory, PinnedMemoryPointer=PinnedMemoryPointer, get_cublas_handle=lambda: 1,
+    set_allocator=lambda function: allocator.__setitem__(0, function), alloc_pinned_memory=_alloc_pinned_memory, PinnedMemoryPointer=PinnedMemoryPointer, get_cublas_handle=lambda: 1,
     cublas=types.SimpleNamespace(gemmStridedBatchedEx=_gemm, setMathMode=lambda handle, mode: asked.append(("math", mode))),
     nvtx=types.SimpleNamespace(Mark=lambda text: asked.append(("mark", text)), RangePush=lambda text: asked.append(("push", text)),
                                RangePop=lambda: asked.append("pop")))
@@ -277,6 +284,15 @@ def _strided(x, shape, strides):
         return np.lib.stride_tricks.as_strided(x.view(np.ndarray), shape, strides).view(Array)
 
 
+class _Linalg:
+    """numpy.linalg with results of our class."""
+
+    def __getattr__(self, name):
+        found = getattr(np.linalg, name)
+        return lambda a, *args, **keywords: _wrap(found(a.view(np.ndarray), *args, **keywords))
+
+
+linalg = _Linalg()
 MISSING = ("astype", "concat", "permute_dims", "cumulative_sum", "cumulative_prod", "pow", "asin", "acos", "atan", "bitwise_invert", "bool")
 
 

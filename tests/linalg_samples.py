@@ -75,25 +75,30 @@ S["solve"] = lambda f: [(f.lib.linalg.solve, [f(3, 3), f(3, 2)]), (f.lib.linalg.
                         (lambda A, B: f.lib.linalg.solve(A, B, left=False), [f(3, 3), f(2, 3)]),
                         (lambda A, B: f.lib.linalg.solve_ex(A, B)[:1], [f(2, 2), f(2, 2)])]
 S["solve_triangular"] = lambda f: [
-    (lambda A, B, upper=upper, left=left, unit=unit: f.lib.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unit), [f.triangle(3, 3), f(*((3, 2) if left else (2, 3)))])
+    (lambda A, B, upper=upper, left=left, unit=unit: f.lib.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unit),
+     [f.triangle(3, 3), f(*((3, 2) if left else (2, 3)))])
     for upper in (False, True) for left in (True, False) for unit in (False, True)]
 S["cholesky"] = lambda f: [(lambda A: f.lib.linalg.cholesky(positive(A)), [f(3, 3)]), (lambda A: f.lib.linalg.cholesky(positive(A), upper=True), [f(2, 2, 2)]),
                            (lambda A: f.lib.linalg.cholesky_ex(positive(A))[:1], [f(2, 2)]), (lambda A: f.lib.cholesky(positive(A), True), [f(2, 2)])]
-S["cholesky_solve"] = lambda f: [(f.lib.cholesky_solve, [f(3, 2), f.triangle(3, 3)]), (lambda B, L: f.lib.cholesky_solve(B, L.mT, True), [f(2, 3, 2), f.triangle(2, 3, 3)])]
+S["cholesky_solve"] = lambda f: [(f.lib.cholesky_solve, [f(3, 2), f.triangle(3, 3)]),
+                                 (lambda B, L: f.lib.cholesky_solve(B, L.mT, True), [f(2, 3, 2), f.triangle(2, 3, 3)])]
 S["cholesky_inverse"] = lambda f: [(f.lib.cholesky_inverse, [f.triangle(3, 3)]), (lambda L: f.lib.cholesky_inverse(L.mH, True), [f.triangle(2, 2, 2)])]
 S["lu"] = lambda f: [(lambda A: f.lib.linalg.lu(A)[1:], [f(*shape)]) for shape in ((3, 3), (2, 4), (4, 2), (2, 2, 3))]
 S["lu_factor"] = lambda f: [(lambda A: floats(f.lib.linalg.lu_factor(A)), [f(*shape)]) for shape in ((3, 3), (2, 4), (4, 2))] + [
     (lambda A: floats(f.lib.linalg.lu_factor_ex(A)), [f(2, 2)]), (lambda A: floats(f.lib.lu(A, get_infos=True)), [f(2, 2)])]
 S["lu_unpack"] = lambda f: [(lambda A: f.lib.lu_unpack(*f.lib.linalg.lu_factor(A))[1:], [f(3, 2)])]
 S["lu_solve"] = lambda f: [
-    (lambda A, B, left=left, adjoint=adjoint: f.lib.linalg.lu_solve(*f.lib.linalg.lu_factor(A), B, left=left, adjoint=adjoint), [f(3, 3), f(*((3, 2) if left else (2, 3)))])
+    (lambda A, B, left=left, adjoint=adjoint: f.lib.linalg.lu_solve(*f.lib.linalg.lu_factor(A), B, left=left, adjoint=adjoint),
+     [f(3, 3), f(*((3, 2) if left else (2, 3)))])
     for left in (True, False) for adjoint in (False, True)] + [(lambda A, B: f.lib.lu_solve(B, *f.lib.lu(A)), [f(2, 2, 2), f(2, 2, 1)])]
 S["qr"] = lambda f: [(lambda A: f.lib.linalg.qr(A), [f(*shape)]) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))] + [
     (lambda A: f.lib.linalg.qr(A, "complete"), [f(2, 3)]), (lambda A: f.lib.qr(A), [f(3, 2)])]
 S["householder_product"] = lambda f: [(f.lib.linalg.householder_product, [f(3, 2), f(2)]), (f.lib.orgqr, [f(2, 3, 3), f(2, 2)])]
-S["ormqr"] = lambda f: [(lambda a, tau, c, left=left, transpose=transpose: f.lib.ormqr(a, tau, c, left, transpose), [f(3, 2), f(2), f(*((3, 2) if left else (2, 3)))])
-                        for left in (True, False) for transpose in (False, True)]
-S["svd"] = lambda f: [(lambda A, full=full: of_svd(*f.lib.linalg.svd(A, full)), [f(*shape)]) for shape in ((3, 3), (4, 2), (2, 3), (2, 2, 3)) for full in (True, False)] + [
+S["ormqr"] = lambda f: [
+    (lambda a, tau, c, left=left, transpose=transpose: f.lib.ormqr(a, tau, c, left, transpose), [f(3, 2), f(2), f(*((3, 2) if left else (2, 3)))])
+    for left in (True, False) for transpose in (False, True)]
+S["svd"] = lambda f: [(lambda A, full=full: of_svd(*f.lib.linalg.svd(A, full)), [f(*shape)])
+                      for shape in ((3, 3), (4, 2), (2, 3), (2, 2, 3)) for full in (True, False)] + [
     (lambda A: of_svd(*(lambda U, S, V: (U, S, V.mH))(*f.lib.svd(A))), [f(3, 2)])]
 S["svdvals"] = lambda f: [(f.lib.linalg.svdvals, [f(3, 2)]), (lambda A: f.lib.svd(A, compute_uv=False)[1], [f(2, 2, 3)])]
 S["eigh"] = lambda f: [(lambda A, uplo=uplo: projections(*f.lib.linalg.eigh(hermitian(A), uplo)), [f(3, 3)]) for uplo in "LU"] + [
@@ -105,15 +110,17 @@ S["pinv"] = lambda f: [(f.lib.linalg.pinv, [f(*shape)]) for shape in ((3, 3), (4
     (lambda A: f.lib.linalg.pinv(hermitian(A), hermitian=True), [f(3, 3)]), (f.lib.pinverse, [f(2, 3)]),
     (lambda a, b: f.lib.linalg.pinv(a @ b, rtol=1e-3), [f(4, 2), f(2, 3)])]
 S["lstsq"] = lambda f: [(lambda A, B, driver=driver: floats(f.lib.linalg.lstsq(A, B, driver=driver)[:2]), [f(*shape), f(*shape[:-1], 2)])
-                        for driver in ("gelsd", "gelsy", "gels") for shape in ((4, 2), (3, 3), (2, 4, 3))] + [
-    (lambda A, B: f.lib.linalg.lstsq(A, B).solution, [f(2, 4), f(2)])]
+                        for driver, shape in (("gelsd", (3, 2)), ("gelsy", (2, 3)), ("gels", (2, 2, 2)))] + [
+    (lambda A, B: f.lib.linalg.lstsq(A, B).solution, [f(2, 3), f(2)])]
 S["vector_norm"] = lambda f: [(lambda x, p=p: f.lib.linalg.vector_norm(x, p), [f(4)]) for p in (2, 1, 0.5, 3, float("inf"), -float("inf"))] + [
     (lambda x: f.lib.linalg.vector_norm(x, 2, (0, 2), True), [f(2, 3, 2)])]
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf"))
 S["matrix_norm"] = lambda f: [(lambda A, p=p: f.lib.linalg.matrix_norm(A, p), [f(3, 2)]) for p in ORDERS] + [
-    (lambda A, p=p: f.lib.linalg.matrix_norm(A, p, (2, 0), True), [f(2, 2, 3)]) for p in ORDERS] + [(f.lib.nuclear_norm, [f(2, 3)]), (lambda x: f.lib.frobenius_norm(x, (0, 1)), [f(3, 2)])]
-S["norm"] = lambda f: [(f.lib.linalg.norm, [f(2, 3, 2)]), (lambda A: f.lib.linalg.norm(A, "nuc"), [f(2, 3)]), (lambda A: f.lib.linalg.norm(A, 1, (0, 1)), [f(2, 3, 2)]),
-                       (lambda A: f.lib.linalg.norm(A, 3, 1), [f(2, 3)]), (lambda A: f.lib.norm(A, "nuc"), [f(2, 3)])]
+    (lambda A, p=p: f.lib.linalg.matrix_norm(A, p, (2, 0), True), [f(2, 2, 3)]) for p in ORDERS] + [
+    (f.lib.nuclear_norm, [f(2, 3)]), (lambda x: f.lib.frobenius_norm(x, (0, 1)), [f(3, 2)])]
+S["norm"] = lambda f: [(f.lib.linalg.norm, [f(2, 3, 2)]), (lambda A: f.lib.linalg.norm(A, "nuc"), [f(2, 3)]),
+                       (lambda A: f.lib.linalg.norm(A, 1, (0, 1)), [f(2, 3, 2)]), (lambda A: f.lib.linalg.norm(A, 3, 1), [f(2, 3)]),
+                       (lambda A: f.lib.norm(A, "nuc"), [f(2, 3)])]
 S["cond"] = lambda f: [(lambda A, p=p: f.lib.linalg.cond(A, p), [f(3, 3)]) for p in (None, *ORDERS)]
 S["matrix_power"] = lambda f: [(lambda A, n=n: f.lib.linalg.matrix_power(A, n), [f(2, 2)]) for n in (-2, 0, 1, 3)]
 S["matrix_exp"] = lambda f: [(f.lib.linalg.matrix_exp, [f(3, 3)]), (f.lib.matrix_exp, [f(2, 2, 2) * 4])]
@@ -122,8 +129,11 @@ S["tensorsolve"] = lambda f: [(lambda A, b: f.lib.linalg.tensorsolve(A.reshape(2
                               (lambda A, b: f.lib.linalg.tensorsolve(A.reshape(2, 4, 2), b, (1,)), [f(4, 4), f(2, 2)])]
 S["vecdot"] = lambda f: [(f.lib.linalg.vecdot, [f(2, 3), f(3)]), (lambda x, y: f.lib.linalg.vecdot(x, y, dim=0), [f(2, 3), f(2, 3)])]
 S["cross"] = lambda f: [(f.lib.linalg.cross, [f(2, 3), f(1, 3)])]
-S["vander"] = lambda f: [(f.lib.linalg.vander, [f(3)]), (lambda x: f.lib.linalg.vander(x, N=4), [f(2, 3)]), (f.lib.vander, [f(3)]), (lambda x: f.lib.vander(x, 2, True), [f(3)])]
-S["multi_dot"] = lambda f: [(lambda a, b, c: f.lib.linalg.multi_dot([a, b, c]), [f(2, 3), f(3, 4), f(4)]), (lambda a, b: f.lib.linalg.multi_dot((a, b)), [f(3), f(3)])]
+S["vander"] = lambda f: [(f.lib.linalg.vander, [f(3)]), (lambda x: f.lib.linalg.vander(x, N=4), [f(2, 3)]),
+                         (f.lib.vander, [f(3)]), (lambda x: f.lib.vander(x, 2, True), [f(3)])]
+S["multi_dot"] = lambda f: [(lambda a, b, c: f.lib.linalg.multi_dot([a, b, c]), [f(2, 3), f(3, 4), f(4)]),
+                            (lambda a, b: f.lib.linalg.multi_dot((a, b)), [f(3), f(3)])]
 S["diagonal"] = lambda f: [(lambda A: f.lib.linalg.diagonal(A, offset=1), [f(2, 2, 3)])]
-S["triangular_solve"] = lambda f: [(lambda b, A, transpose=transpose, unit=unit: f.lib.triangular_solve(b, A.mT, True, transpose, unit)[0], [f(3, 2), f.triangle(2, 3, 3)])
-                                   for transpose in (False, True) for unit in (False, True)]
+S["triangular_solve"] = lambda f: [
+    (lambda b, A, transpose=transpose, unit=unit: f.lib.triangular_solve(b, A.mT, True, transpose, unit)[0], [f(3, 2), f.triangle(2, 3, 3)])
+    for transpose in (False, True) for unit in (False, True)]

@@ -211,6 +211,7 @@ S["trace"] = lambda f: call(f(3, 4))
 _same("tril triu", lambda f: [call(f(3, 4)), call(f(2, 3, 3), 1)])
 _same("cat hstack vstack", lambda f: call([f(3, 4), f(3, 4)]))
 _same("stack dstack column_stack", lambda f: call([f(3, 2), f(3, 2)]))
+S["vander"] = lambda f: [call(f(3)), call(f(3), 2, increasing=True)]
 S["combinations"] = lambda f: call(f(4), 2)
 S["select_scatter"] = lambda f: call(f(3, 4), f(3), 1, 2)
 S["slice_scatter"] = lambda f: call(f(3, 4), f(3, 2), 1, 1, 3)

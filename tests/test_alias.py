@@ -34,6 +34,22 @@ def test_the_same_modules_under_both_names():
     """) == "True True True True\nTrue pyx_tensor.nn pyx_tensor\nTrue True\n"
 
 
+def test_torchvision_s_models_or_none():
+    assert aliased("""
+        from torchvision.models import resnet18
+        import torchvision.models
+        import pyx_tensor
+        print(torchvision.models is pyx_tensor.vision.models, resnet18.__name__)
+    """) == "True resnet18\n"
+    assert run("-c", textwrap.dedent("""
+        import importlib.util
+        from pyx_tensor import alias
+        alias.install(torchvision=False)
+        import torch
+        print(alias.own_name("torchvision.models"), torch.__name__)
+    """)).stdout == "None pyx_tensor\n"
+
+
 def test_what_libraries_look_at():
     assert aliased("""
         import importlib.metadata

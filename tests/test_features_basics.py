@@ -154,6 +154,8 @@ def test_backends_flags():
     assert cudnn.benchmark and not cudnn.deterministic
     cudnn.benchmark = False
     torch.backends.cuda.matmul.allow_tf32 = True
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.backends.cuda.matmul.allow_tf32 = False
     assert not torch.backends.mps.is_available() and not torch.backends.mkl.is_available() and not torch.backends.mkldnn.is_available()
     assert torch.backends.openmp.is_available() == (torch.get_num_threads() > 1)
 

@@ -307,6 +307,19 @@ time.sleep(60)
     assert not left_over(pid)
 
 
+def send_and_end(queue):
+    queue.put(torch.ones(50_000))
+
+
+def test_a_sender_that_has_ended():
+    queue = mp.get_context("fork").SimpleQueue()
+    process = mp.get_context("fork").Process(target=send_and_end, args=(queue,))
+    process.start()
+    process.join()
+    with pytest.raises(RuntimeError, match="has ended before it was received"):
+        queue.get()
+
+
 def test_a_program_that_ends_leaves_nothing(strategy):
     code, output = run_program(f"""
 import pyx_tensor as torch, pyx_tensor.multiprocessing as mp
@@ -389,3 +402,14 @@ def test_no_deadlock_after_fork_in_a_process_that_used_its_threads():
         use_threads()                   # and the parent's go on
     finally:
         torch.set_num_threads(before)
+
+
+def test_systems_that_cannot_set_memory_aside(strategy, monkeypatch):
+    """macOS has no posix_fallocate, and its shared files can't be written to."""
+    monkeypatch.delattr(os, "posix_fallocate")
+    monkeypatch.setattr(sharing, "_arena", None)
+    for size in (3, 50_000):
+        x = torch.arange(float(size))
+        assert torch.equal(x.share_memory_(), torch.arange(float(size))) and x.is_shared()
+        assert pickle.loads(ForkingPickler.dumps(x))[-1] == size - 1
+    monkeypatch.setattr(sharing, "_arena", None)

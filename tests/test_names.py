@@ -14,19 +14,12 @@ OF_OBJECTS = {"nn.Module.training": lambda: torch.nn.Linear(1, 1).training,     
 
 # Names whose parts of the library are still to come. A name that has come is taken off this list.
 STILL_TO_COME = set("""
-Tensor.coalesce Tensor.indices Tensor.is_pinned Tensor.is_shared Tensor.pin_memory Tensor.share_memory_ Tensor.storage().is_pinned
-Tensor.storage().is_shared Tensor.storage().pin_memory Tensor.to_dense Tensor.to_sparse Tensor.values btrifact btrisolve
-cuda.sparse.DoubleTensor eig gels geqrf gesv inverse multiprocessing multiprocessing.Pool multiprocessing.Process multiprocessing.Queue
-multiprocessing.SimpleQueue multiprocessing.get_context multiprocessing.set_start_method nn.AdaptiveAvgPool2d nn.AvgPool2d nn.Conv1d
-nn.Conv2d nn.Conv3d nn.DataParallel nn.GRU nn.LSTM nn.MaxPool2d nn.RNN nn.RNNCell nn.functional.avg_pool2d nn.functional.conv2d
-nn.functional.max_pool2d orgqr ormqr potrf potri potrs pstrf qr sparse.DoubleTensor sparse.mm sparse_coo sparse_coo_tensor svd symeig
-torchvision.models.alexnet torchvision.models.densenet121 torchvision.models.densenet161 torchvision.models.densenet169
-torchvision.models.densenet201 torchvision.models.inception_v3 torchvision.models.resnet101 torchvision.models.resnet152
-torchvision.models.resnet18 torchvision.models.resnet34 torchvision.models.resnet50 torchvision.models.squeezenet.model_urls
-torchvision.models.squeezenet1_0 torchvision.models.squeezenet1_1 torchvision.models.vgg11 torchvision.models.vgg11_bn
-torchvision.models.vgg13 torchvision.models.vgg13_bn torchvision.models.vgg16 torchvision.models.vgg16_bn torchvision.models.vgg19
-torchvision.models.vgg19_bn trtrs utils.cpp_extension utils.data utils.data.DataLoader utils.data.Dataset utils.data.TensorDataset
-utils.model_zoo.load_url
+Tensor.is_pinned Tensor.pin_memory Tensor.storage().is_pinned Tensor.storage().pin_memory nn.DataParallel torchvision.models.alexnet
+torchvision.models.densenet121 torchvision.models.densenet161 torchvision.models.densenet169 torchvision.models.densenet201
+torchvision.models.inception_v3 torchvision.models.resnet101 torchvision.models.resnet152 torchvision.models.resnet18
+torchvision.models.resnet34 torchvision.models.resnet50 torchvision.models.squeezenet.model_urls torchvision.models.squeezenet1_0
+torchvision.models.squeezenet1_1 torchvision.models.vgg11 torchvision.models.vgg11_bn torchvision.models.vgg13 torchvision.models.vgg13_bn
+torchvision.models.vgg16 torchvision.models.vgg16_bn torchvision.models.vgg19 torchvision.models.vgg19_bn
 """.split())
 
 
@@ -83,3 +76,56 @@ def test_names_without_the_underscore_warn():
     with pytest.warns(FutureWarning, match="clip_grad_norm_"):
         torch.nn.utils.clip_grad_norm([w], 1.0)
     assert w.grad.norm().item() == pytest.approx(1, abs=1e-5)
+
+
+def test_small_methods():
+    x = torch.tensor([[1.0, -2.0], [-3.0, 4.0]])
+    assert x.prelu(torch.tensor([0.5, 0.1])).tolist() == [[1, pytest.approx(-0.2)], [-1.5, 4]] and x.prelu(torch.tensor(0.0)).min() == 0
+    z = torch.tensor([1 + 2j])
+    assert z.conj_physical_() is z and z.item() == 1 - 2j and x.conj_physical_() is x
+    assert x.dim_order() == (0, 1) and x.t().dim_order() == (1, 0) and x.is_set_to(x) and not x.is_set_to(x[0])
+    assert torch.arange(3).apply_(lambda v: v * 2).tolist() == [0, 2, 4] and x.clone().map_(x, lambda a, b: a - b).abs().sum() == 0
+    assert x.clone().map2_(x, x, lambda a, b, c: a + b - c).tolist() == x.tolist() and torch.tensor([0.0, 2.0]).logical_not_().tolist() == [1, 0]
+    assert x.where(x > 0, 0.0).tolist() == [[1, 0], [0, 4]] and x.double().float_power_(2).tolist() == [[1, 4], [9, 16]]
+    with pytest.raises(RuntimeError):
+        x.float_power_(2)
+    with pytest.raises(RuntimeError, match="requires grad"):
+        torch.ones(1, requires_grad=True).apply_(abs)
+    with pytest.raises(RuntimeError, match="removed"):
+        x.reinforce(1)
+    assert torch.ones(1).new(2, 3).shape == (2, 3) and x.long().new([1, 2]).dtype is torch.int64 and x.new().shape == (0,)
+    assert not (x.is_meta or x.is_quantized or x.is_nested) and x.name is None and torch.is_conj(x) is False and torch.get_device(x) == -1
+    assert torch.slice_copy(x, 1, 0, 1).tolist() == [[1], [-3]] and torch.detach_copy(x).equal(x) and torch.zero_(x.clone()).sum() == 0
+
+
+def test_library_level_forms():
+    """Functions of `torch` whose arguments differ from those of nn.functional."""
+    x, F = torch.tensor([[0.5, -1.0], [2.0, 0.25]]), torch.nn.functional
+    assert torch.equal(torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False), F.batch_norm(x, None, None, training=True))
+    assert torch.equal(torch.kl_div(x, x.abs(), 2), F.kl_div(x, x.abs(), reduction="sum"))
+    assert torch.equal(torch.binary_cross_entropy_with_logits(x, x.sigmoid(), None, None, 0), F.binary_cross_entropy_with_logits(x, x.sigmoid(), reduction="none"))
+    assert torch.equal(torch.hinge_embedding_loss(x, x.sign()), F.hinge_embedding_loss(x, x.sign()))
+    assert torch.celu(x).equal(F.celu(x))
+    assert torch.equal(torch.alpha_dropout(x, 0.5, False), x) and torch.native_dropout(x, 0.5, False)[1].all()
+    y, kept = torch.native_dropout(torch.ones(200), 0.25, True)
+    assert torch.allclose(y, kept / 0.75) and 100 < kept.sum() < 190
+    assert torch.norm_except_dim(x, 2, 0).shape == (2, 1) and torch.norm_except_dim(x, 2, -1).item() == pytest.approx(x.norm().item())
+    assert torch.return_types.sort._fields == ("values", "indices") and isinstance(torch.sort(x), torch.return_types.sort)
+
+
+def test_settings_that_are_taken():
+    torch.set_deterministic_debug_mode("warn")
+    assert torch.get_deterministic_debug_mode() == 1 and torch.are_deterministic_algorithms_enabled()
+    torch.set_deterministic_debug_mode(0)
+    assert not torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(RuntimeError):
+        torch.set_deterministic_debug_mode("perhaps")
+    torch.set_warn_always(True)
+    assert torch.is_warn_always_enabled()
+    torch.set_warn_always(False)
+    torch.set_num_interop_threads(4)
+    assert torch.get_num_interop_threads() == 1
+    torch.set_anomaly_enabled(True)
+    assert torch.is_anomaly_enabled()
+    torch.set_anomaly_enabled(False)
+    assert not torch.is_anomaly_enabled() and issubclass(torch.OutOfMemoryError, RuntimeError)

@@ -393,3 +393,18 @@ def test_attribute_rules_of_ones_own():
             getattr(net, name)
     Refined.__getattr__ = lambda self, name: "patched"  # a later change counts too
     assert net.absent == "patched"
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU(True), nn.LeakyReLU(0.2, True), nn.ELU(inplace=True)], ids=repr)
+def test_an_in_place_activation_may_follow_batch_norm(activation):
+    """The output that is written to is one of several, of which the gradient needs others alone."""
+    torch.manual_seed(0)
+    plain = copy.deepcopy(activation)
+    plain.inplace = False
+    grads = []
+    for last in (activation, plain):
+        torch.manual_seed(1)
+        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), last, nn.Linear(4, 1))
+        net(torch.linspace(-1, 1, 15).reshape(5, 3)).pow(2).sum().backward()
+        grads.append([p.grad.tolist() for p in net.parameters()])
+    assert grads[0] == grads[1]

@@ -42,6 +42,14 @@ def test_ctc_gradient_of_scores(device):
     assert gradcheck(lambda x: F.ctc_loss(x.log_softmax(2), targets, [5, 4], [3, 2], reduction="sum"), (scores,))
 
 
+def test_second_derivatives_of_ctc_are_refused():
+    scores = torch.zeros(4, 1, 3, requires_grad=True)
+    loss = F.ctc_loss(scores.log_softmax(2), torch.tensor([[1]]), [4], [1])
+    first, = torch.autograd.grad(loss, scores, create_graph=True)
+    with pytest.raises(RuntimeError, match="derivative for ctc_loss_backward is not implemented"):
+        first.square().sum().backward()
+
+
 def test_ctc_in_pieces_and_alone():
     log_probs = torch.from_numpy(RNG.standard_normal((6, 2, 4))).log_softmax(2)
     together = F.ctc_loss(log_probs, torch.tensor([[1, 2, 3], [3, 3, 0]]), [6, 6], [3, 2], reduction="none")

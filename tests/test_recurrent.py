@@ -63,10 +63,10 @@ def test_formulas(cell, sizes, reverse, device):
 
 @pytest.mark.parametrize("size", [1, 7, 16, 33, 64, 200, 300])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(11, 11, 6), (9, 4)])
 @pytest.mark.parametrize("cell", GATES)
-def test_kernel_is_the_definition(cell, dtype, size):
-    """Forward and gradients at sizes around the kernels' tiles and blocks, on one thread and several."""
-    sizes = (11, 11, 6)
+def test_kernel_is_the_definition(cell, sizes, dtype, size):
+    """Forward and gradients at sizes around the kernels' tiles and blocks, with weights packed or not, on one thread and several."""
     _, tensors = arguments(cell, sizes, size=size, dtype=dtype)
     tensors[4] = (tensors[4].detach() / size ** 0.5).requires_grad_()
     before = torch.get_num_threads()
@@ -174,3 +174,34 @@ def test_steps_by_kernels_are_the_definitions(size, dtype):
                 results, expected = getattr(B, run)(*arguments), operations[run].definition(B, *arguments)
             for ours, wanted in zip(results if isinstance(results, tuple) else (results,), expected if isinstance(expected, tuple) else (expected,), strict=True):
                 np.testing.assert_allclose(ours.numpy(), wanted.numpy(), rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("arguments, error, message", [
+    ((torch.zeros(3, 2, 4),), TypeError, "takes 9 arguments"),
+    ((torch.zeros(3, 2, 4), torch.zeros(1, 2, 5), [], True, 1, 0.0, False, False, False), TypeError, "two states"),
+    ((torch.zeros(3, 2, 4), (torch.zeros(1, 2, 5),), [], True, 1, 0.0, False, False, False), RuntimeError, "two hidden states"),
+    ((torch.zeros(3, 2, 4), torch.zeros(2, 1, 2, 5), [], True, 1, 0.0, False, False, False), TypeError, "two states"),
+    ((torch.zeros(3, 2, 4), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)], True, 1, 0.0, False, False, False), RuntimeError, "expected 4 parameters"),
+    ((torch.zeros(3, 2, 4), tuple(torch.zeros(2, 3, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False, False), RuntimeError, "expected states"),
+    ((torch.zeros(3, 4), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False, False), RuntimeError, "3 dims"),
+    ((torch.zeros(3, 4), torch.tensor([2, 2]), tuple(torch.zeros(2, 1, 2, 5)), [torch.zeros(20, 4)] * 4, True, 1, 0.0, False, False), RuntimeError, "expected"),
+    (([1], tuple(torch.zeros(2, 1, 2, 5)), [], True, 1, 0.0, False, False, False), TypeError, "got list"),
+])
+def test_calls_of_lstm_that_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        torch.lstm(*arguments)
+
+
+def test_packed_sequences_on_another_device():
+    """The same numbers and gradients, with the batch sizes where they always are."""
+    rnn, outcomes = nn.utils.rnn, []
+    for device in ("cpu", "reference"):
+        torch.manual_seed(0)
+        model, x = nn.LSTM(3, 4, 2, bidirectional=True).to(device), torch.randn(5, 3, 3).to(device).requires_grad_()
+        packed, (h, c) = model(rnn.pack_padded_sequence(x, [2, 5, 3], enforce_sorted=False))
+        output, lengths = rnn.pad_packed_sequence(packed)
+        assert packed.batch_sizes.device.type == "cpu" and lengths.tolist() == [2, 5, 3]
+        (output.square().sum() + h.sum() + c.sum()).backward()
+        outcomes.append([t.detach().cpu() for t in (output, h, c, x.grad, *(p.grad for p in model.parameters()))])
+    for ours, expected in zip(*outcomes, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)

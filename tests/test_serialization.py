@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import zipfile
 
 import cloudpickle
@@ -333,6 +334,28 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     assert torch.load(path) == "old" and os.listdir(tmp_path) == ["x.pt"]
 
 
+def test_a_folder_where_nothing_may_be_made(tmp_path, monkeypatch):
+    def refused(path):
+        raise PermissionError(13, "Permission denied")
+    torch.save("old", tmp_path / "x.pt")
+    monkeypatch.setattr("pyx_tensor.serialization.atomic._new_file", refused)
+    torch.save("new", tmp_path / "x.pt")
+    assert torch.load(tmp_path / "x.pt") == "new"
+    with pytest.raises(PermissionError):
+        torch.save("new", tmp_path / "y.pt")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    torch.save(torch.arange(3), tmp_path / "pipe")
+    reader.join()
+    assert torch.load(io.BytesIO(found[0])).tolist() == [0, 1, 2] and os.listdir(tmp_path) == ["pipe"]
+
+
 def test_unsafe_names_are_told():
     buffer = io.BytesIO()
     torch.save([Runs(), torch.nn.Linear(1, 1), collections.ChainMap(), torch.ones(1)], buffer)
@@ -408,8 +431,8 @@ def test_a_storage_of_another_length_is_refused():
 
 
 def test_a_tensor_can_not_reach_outside_of_its_storage():
-    # the size (4,) written as K\x04 becomes (9,)
-    file = rewritten(torch.arange(4.0), lambda name, data: data.replace(b"K\x04\x85", b"K\x09\x85") if name.endswith("data.pkl") else data)
+    # the size (4,) becomes (9,)
+    file = rewritten(torch.arange(4.0), lambda name, data: data.replace(b"(K\x04t(", b"(K\x09t(") if name.endswith("data.pkl") else data)
     with pytest.raises(RuntimeError, match="out of bounds"):
         torch.load(file)
 

@@ -55,6 +55,11 @@ def tensors() -> None:
     torch.manual_seed(0)
     f: Tensor = torch.cat([a, a], dim=0).mean(0).max(0).values
     h: Tensor = torch.arange(0, 10, 2).float().std(correction=0)
+    i: Tensor = torch.linalg.solve(a, a) + torch.linalg.svd(a).S + torch.fft.rfft(a).abs() + torch.special.gammaln(a)
+    j: Tensor = nn.functional.conv2d(i[None, None], i[None, None], padding=(1, 1)) + nn.functional.softmax(i, dim=1)
+    layers = nn.Sequential(nn.Conv2d(1, 2, 3, padding="same"), nn.ReLU(), nn.MaxPool2d((2, 2)), nn.LSTM(4, 3, batch_first=True))
+    total: int = sum(p.numel() for p in layers.parameters())
+    print(j, total, torch.masked.mean(a, mask=a > 0), a.__array_namespace__())
     w = nn.Parameter(torch.ones(2))
     print(sizes, rows, kind, place, array, values, indices, best, parts, same, c, d, f, h, w, torch.inf)
 

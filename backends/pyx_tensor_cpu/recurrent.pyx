@@ -11,7 +11,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from pyx_tensor_cpu.blas cimport matmul
+from pyx_tensor_cpu cimport openblas
+from pyx_tensor_cpu.blas cimport Matrix, matmul, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -25,6 +26,7 @@ cnp.import_array()
 
 cdef enum:
     ROWS_AT_LEAST = 4           # of a thread, which reads all weights in every step
+    FEWEST_STEPS = 3            # that repay packing
 
 CELLS = {"lstm": LSTM, "gru": GRU, "tanh": TANH, "relu": RELU}
 
@@ -55,7 +57,8 @@ cdef struct Memory:
     char* first_c
     char* scratch               # a GRU's products with the state
     char* bias                  # what the scratch is filled with; NULL for zeros
-    char* packed                # the weights
+    Matrix weight
+    char* packed                # the weight as the kernels' product wants it; NULL where OpenBLAS takes it as it is
     const char* g
     char* to_h
     char* to_c
@@ -67,6 +70,7 @@ cdef class Layer:
     """The steps of a layer, in the order of the computation, and what all of them need."""
     cdef RecurrentKernels* kernels
     cdef int cell, gates
+    cdef bint use_blas
     cdef Py_ssize_t item, size, steps, batch, rows
     cdef Py_ssize_t* starts         # first row of each step
     cdef Py_ssize_t* counts
@@ -118,15 +122,32 @@ cdef class Layer:
         shape[0], shape[1] = rows, columns
         return new_array(2, shape, np.dtype(np.float32 if self.item == sizeof(float) else np.float64))
 
-    cdef cnp.ndarray pack(self, cnp.ndarray weight, bint transposed):
-        """The weight (gates, size) for products with rows of gates, or transposed of states."""
-        cdef Py_ssize_t columns = self.gates * self.size if transposed else self.size, depth = self.size if transposed else self.gates * self.size
-        cdef cnp.ndarray w = np.ascontiguousarray(weight)
-        cdef cnp.ndarray packed = self.empty(1, self.kernels.packed_size(columns, depth))
-        self.kernels.pack(cnp.PyArray_BYTES(w), 1 if transposed else self.size, self.size if transposed else 1, cnp.PyArray_BYTES(packed), columns, depth)
+    cdef int take_weight(self, cnp.ndarray weight, bint transposed) except -1:
+        """The weight (gates, size) for products with rows of gates, or transposed of states; packed if enough steps use it."""
+        cdef cnp.ndarray w = np.ascontiguousarray(weight), packed
+        cdef Matrix* m = &self.memory.weight
+        cdef Py_ssize_t panel, panels
+        cdef int threads
+        m.data = cnp.PyArray_BYTES(w)
+        m.rows, m.columns = self.gates * self.size, self.size
+        m.row, m.column = self.size, 1
+        if transposed:
+            m.rows, m.columns, m.row, m.column = m.columns, m.rows, 1, self.size
+        self.owners.append(w)
+        self.memory.packed = NULL
+        if self.steps < FEWEST_STEPS:
+            self.use_blas = openblas.load()
+            if self.use_blas:
+                openblas.use_threads(1)
+            return 0
+        packed = self.empty(1, self.kernels.packed_size(m.columns, m.rows))
         self.owners.append(packed)
         self.memory.packed = cnp.PyArray_BYTES(packed)
-        return packed
+        panels = self.kernels.panels(m.columns)
+        threads = threads_for(m.rows * m.columns)
+        for panel in prange(panels, nogil=True, num_threads=threads, schedule="static"):
+            self.kernels.pack_panel(m.data, m.row, m.column, self.memory.packed, m.columns, m.rows, panel)
+        return 0
 
     cdef int run(self, bint backward) except -1:
         """All steps, each thread with rows of its own."""
@@ -134,7 +155,7 @@ cdef class Layer:
         cdef Py_ssize_t share
         cdef Memory* memory = &self.memory
         cdef Steps steps = Steps(kernels=self.kernels, cell=self.cell, gates=self.gates, item=self.item, size=self.size, steps=self.steps,
-                                 starts=self.starts, counts=self.counts)
+                                 starts=self.starts, counts=self.counts, code=F32 if self.item == sizeof(float) else F64, use_blas=self.use_blas)
         threads = min(threads, max(1, self.batch // ROWS_AT_LEAST))
         share = (self.batch + threads - 1) // threads
         if threads == 1:
@@ -153,6 +174,8 @@ cdef struct Steps:
     Py_ssize_t item, size, steps
     Py_ssize_t* starts
     Py_ssize_t* counts
+    int code
+    bint use_blas
 
 
 cdef RecurrentKernels* kernels_of(cnp.ndarray a) except NULL:
@@ -197,14 +220,24 @@ cdef void run_step(const Steps* s, const Memory* m, Py_ssize_t at, Py_ssize_t fi
         s.kernels.backward[s.cell](&step, NULL, NULL)
         if s.cell != GRU:
             memset(step.to_h, 0, rows * line)
-        s.kernels.product(step.to_hidden, s.gates * s.size, m.packed, step.to_h, s.size, rows, s.size, s.gates * s.size)
+        add_product(s, m, step.to_hidden, step.to_h, rows)
         return
     step.hidden = step.gates
     if s.cell == GRU:
         step.hidden = m.scratch + first * wide
         fill_rows(step.hidden, m.bias, rows, wide)
-    s.kernels.product(step.past_h, s.size, m.packed, step.hidden, s.gates * s.size, rows, s.gates * s.size, s.size)
+    add_product(s, m, step.past_h, step.hidden, rows)
     s.kernels.forward[s.cell](&step, NULL, NULL)
+
+
+cdef void add_product(const Steps* s, const Memory* m, char* a, char* c, Py_ssize_t rows) noexcept nogil:
+    """c += a weight, for rows of both."""
+    cdef Matrix left
+    if m.packed != NULL:
+        s.kernels.product(a, m.weight.rows, m.packed, c, m.weight.columns, rows, m.weight.columns, m.weight.rows)
+        return
+    left.data, left.rows, left.columns, left.row, left.column = a, rows, m.weight.rows, m.weight.rows, 1
+    multiply(s.code, &left, &m.weight, c, m.weight.columns, True, s.use_blas)
 
 
 cdef void fill_rows(char* target, const char* row, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
@@ -246,7 +279,7 @@ def recurrent_layer(cnp.ndarray input, cnp.ndarray h, c, cnp.ndarray w_ih, cnp.n
     if layer.cell == GRU:
         m.scratch = layer.hold("scratch", layer.empty(layer.batch, layer.gates * layer.size), layer.batch, layer.gates * layer.size)
         m.bias = layer.hold("b_hh", None if b_hh is None else b_hh.reshape(1, -1), 1, layer.gates * layer.size)
-    layer.pack(w_hh, True)
+    layer.take_weight(w_hh, True)
     layer.run(False)
     last = last_rows(layer)
     final = (output[last],) if layer.cell != LSTM else (output[last], cells[last])
@@ -324,7 +357,7 @@ def recurrent_layer_backward(cnp.ndarray g, cnp.ndarray g_h, g_c, cnp.ndarray in
     if layer.cell == LSTM:
         to_c = np.array(g_c, order="C")
         m.to_c = layer.hold("c's gradient", to_c, layer.batch, layer.size)
-    layer.pack(w_hh, False)
+    layer.take_weight(w_hh, False)
     layer.run(True)
     to_w_ih, to_b_ih = linear_backward(to_gates, input, (needs[3], needs[5] or (needs[6] and layer.cell != GRU)))
     to_w_hh, to_b_hh = linear_backward(to_hidden, past_states(layer, output, h) if needs[4] else h, (needs[4], needs[6] and layer.cell == GRU)) \

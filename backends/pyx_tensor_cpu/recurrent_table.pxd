@@ -23,7 +23,9 @@ cdef enum Cell:
 
 ctypedef struct RecurrentKernels:
     Py_ssize_t (*packed_size)(Py_ssize_t n, Py_ssize_t k) noexcept nogil
-    void (*pack)(const char* b, Py_ssize_t b_row, Py_ssize_t b_column, char* packed, Py_ssize_t n, Py_ssize_t k) noexcept nogil
+    # b[k, n] is packed panel by panel
+    Py_ssize_t (*panels)(Py_ssize_t n) noexcept nogil
+    void (*pack_panel)(const char* b, Py_ssize_t b_row, Py_ssize_t b_column, char* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel) noexcept nogil
     # c[m, n] += a[m, k] b
     void (*product)(const char* a, Py_ssize_t a_row, const char* packed, char* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k) noexcept nogil
     CellStep forward[N_CELLS]

@@ -7,7 +7,7 @@ from .entries import ENTRIES, contiguous, element_of, new
 from .launcher import number
 
 # Entry: the names of its numbers, which the kernel gets as p, q, r.
-FUNCTIONS = {"silu": 0, "mish": 0, "logsigmoid": 0, "hardsigmoid": 0, "hardswish": 0, "leaky_relu": 1, "elu": 3, "softplus": 2}
+FUNCTIONS = {"relu": 0, "silu": 0, "mish": 0, "logsigmoid": 0, "hardsigmoid": 0, "hardswish": 0, "leaky_relu": 1, "elu": 3, "softplus": 2}
 GRADIENTS = ("relu_backward", "sigmoid_backward", "tanh_backward", "silu_backward")
 
 
@@ -68,3 +68,13 @@ def _masked_scale(self, a, mask, scale, out=None):
 
 
 ENTRIES.update(gelu=gelu, gelu_backward=gelu_backward, _masked_scale=_masked_scale)
+
+
+def _of_three(name):
+    def call(self, a, b, c, value, out=None):
+        return pointwise(self, name, (a, b, c), (value,), out, count=1)
+    call.__name__ = name
+    return call
+
+
+ENTRIES.update({name: _of_three(name) for name in ("addcmul", "addcdiv")})

@@ -16,8 +16,9 @@ SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln"
            **{name: name for name in ("i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "ndtri", "gammainc", "gammaincc", "zeta")}}
 # What a backend has beside entries that work on arrays.
 HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy",
-           "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy", "deterministic", "launch", "like"}
+           "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy", "number", "deterministic", "launch", "like"}
 INSTALL = "pip install 'pyx-tensor[cuda12]' for CUDA 12, or 'pyx-tensor[cuda13]' for CUDA 13"
+MOST_NUMBERS = 256
 FIRST_WITH_BFLOAT16 = 14      # of CuPy's major versions
 
 
@@ -76,6 +77,7 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
             if hasattr(special, name):
                 self.bind(entry, "f", getattr(special, name))
         self.launch = Launcher(xp)
+        self._numbers = {}      # (number, dtype, device, stream) -> 0-dim array
         if hasattr(xp, "RawModule"):
             bind_entries(self)
         if self.device_count() > 1:
@@ -104,6 +106,18 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
             with self.cuda.Device(self.index_of(array)):
                 return method(first, *args, **keywords)
         return call
+
+    def number(self, value, dtype, index=0):
+        """Kept for the next use on the same stream. A graph's own are made by its replays only, and one of these may be dropped before a graph is."""
+        if self.capturing() or index != self.current_device():
+            return self.full((), value, dtype, index)
+        key = repr(value), dtype, index, self.cuda.get_current_stream().ptr
+        found = self._numbers.get(key)
+        if found is None:
+            if len(self._numbers) >= MOST_NUMBERS:
+                self._numbers.clear()
+            found = self._numbers[key] = self.full((), value, dtype, index)
+        return found
 
     # -- what the user asks for
     def deterministic(self):

@@ -17,7 +17,7 @@ def entry(function):
 
 def bind_entries(backend):
     """Give a backend all entries."""
-    from . import activations, convolution, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
+    from . import activations, convolution, decompositions, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
     for name, function in ENTRIES.items():
         setattr(backend, name, types.MethodType(function, backend))
 
@@ -36,7 +36,7 @@ def contiguous(backend, array, like=None):
         return None
     if like is not None and array.dtype != like.dtype:
         array = backend.cast(array, like.dtype)
-    return backend.xp.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else backend.xp.ascontiguousarray(array)      # which makes one dim of none
 
 
 def new(backend, shape, dtype, beside):

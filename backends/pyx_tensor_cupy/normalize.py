@@ -79,11 +79,11 @@ def _vectors(backend, wide, *arrays):
 
 @entry
 def batch_norm(self, a, running_mean, running_var, weight, bias, training, eps):
-    """(y, mean, var) of channels, the statistics in a kernel's accumulator."""
+    """(y, mean, var, and these again for the gradient) of channels, the statistics in a kernel's accumulator."""
     element, wide = element_of(self, "batch_norm", a), None
     if any(p is not None and p.dtype != a.dtype for p in (weight, bias)) and element != "float32":      # half numbers, float parameters
-        y, mean, var = batch_norm(self, self.cast(a, self.dtypes["float32"]), running_mean, running_var, weight, bias, training, eps)
-        return self.like(y, a), mean, var
+        y, *statistics = batch_norm(self, self.cast(a, self.dtypes["float32"]), running_mean, running_var, weight, bias, training, eps)
+        return self.like(y, a), *statistics
     wide, spread, a = accumulator(self, element), _Channels(a), contiguous(self, a)
     if training:
         mean, var = (new(self, (spread.channels,), wide, a) for _ in range(2))
@@ -99,7 +99,7 @@ def batch_norm(self, a, running_mean, running_var, weight, bias, training, eps):
     if a.size:
         self.launch("norm", "channel_normalise", element, spread.grid, (THREADS,), a, mean, var, contiguous(self, weight, a), contiguous(self, bias, a), y,
                     *spread.arguments, number(element, eps))
-    return y, mean, var
+    return y, mean, var, mean, var
 
 
 @entry

@@ -1,4 +1,5 @@
 """Steps of optimizers over many tensors in one launch."""
+import itertools
 import math
 
 import numpy as np
@@ -6,28 +7,32 @@ import numpy as np
 from .entries import contiguous, element_of, entry, new
 from .launcher import THREADS, number
 
-LISTS, MOST, PIECE = 5, 48, 4096      # as in kernels/optim.cu
-TABLES = np.dtype([("address", np.uint64, (LISTS, MOST)), ("size", np.int64, MOST), ("scalars", np.float64, (MOST, 2)), ("first_piece", np.int32, MOST),
+LISTS, MOST, CONSTANTS, PIECE = 5, 40, 5, 4096      # as in kernels/optim.cu
+TABLES = np.dtype([("address", np.uint64, (LISTS, MOST)), ("size", np.int64, MOST), ("scalars", np.float64, (MOST, CONSTANTS)), ("first_piece", np.int32, MOST),
                    ("first", np.uint8, MOST), ("count", np.int32)], align=True)
 
 
 class _Batch:
-    """Tensors of one dtype, in parts that a launch can hold. Those that aren't contiguous are worked on as copies."""
+    """Lists of tensors (None: a memory that isn't kept), in parts that a launch can hold. Those that aren't contiguous are worked on as copies."""
 
     def __init__(self, backend, name, lists):
-        lengths = {len(tensors) for tensors in lists}
+        lengths = {len(tensors) for tensors in lists if tensors is not None}
         if len(lengths) > 1:
-            raise ValueError(f"{name}: expected lists of one length, got {[len(tensors) for tensors in lists]}")
+            raise ValueError(f"{name}: expected lists of one length, got {[len(tensors) for tensors in lists if tensors is not None]}")
         self.backend, self.name = backend, name
         self.copies = []      # (array, its contiguous copy)
-        self.rows = [self._row(tensors) for tensors in zip(*lists)]
+        self.rows = [self._row(tensors) for tensors in zip(*[itertools.repeat(None) if tensors is None else tensors for tensors in lists])]
 
     def _row(self, tensors):
         parameter, gradient, *state = tensors
+        element_of(self.backend, self.name, parameter)
         if gradient.dtype != parameter.dtype:
             gradient = self.backend.cast(gradient, parameter.dtype)
         row = [self._contiguous(parameter), contiguous(self.backend, gradient)]
         for array in state:
+            if array is None:
+                row.append(None)
+                continue
             if array.dtype != parameter.dtype or tuple(array.shape) != tuple(parameter.shape):
                 raise TypeError(f"{self.name}: a state of {array.dtype} {tuple(array.shape)} beside a parameter of {parameter.dtype} {tuple(parameter.shape)}")
             row.append(self._contiguous(array))
@@ -60,10 +65,11 @@ class _Batch:
         tables, pieces = np.zeros((), TABLES), 0
         for at, place in enumerate(places):
             for which, array in enumerate(self.rows[place]):
-                tables["address"][which, at] = self.backend.address(array)
+                tables["address"][which, at] = 0 if array is None else self.backend.address(array)
             tables["size"][at] = self.rows[place][0].size
             tables["first_piece"][at] = pieces
-            tables["scalars"][at] = scalars[place] if scalars else 0
+            if scalars:
+                tables["scalars"][at][:len(scalars[place])] = scalars[place]
             tables["first"][at] = bool(first[place]) if first else 0
             pieces += math.ceil(self.rows[place][0].size / PIECE)
         tables["count"] = len(places)
@@ -115,3 +121,17 @@ def _scalars_on_device(backend, steps, lr, beta1, beta2):
     tables["count"] = len(steps)
     backend.launch.each("optim", "adam_scalars", "float32", len(steps), tables[()], scalars, np.float64(lr), np.float64(beta1), np.float64(beta2))
     return scalars
+
+
+RULES = ("rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam", "asgd", "rprop")
+
+
+@entry
+def rule_step_(self, params, grads, first, second, third, steps, rule, constants, weight_decay, shrink, eps, maximize):
+    """One step of another optimizer; `first`, `second` and `third` are what it remembers (empty: nothing)."""
+    if rule not in RULES:
+        raise TypeError(f"rule_step_: there is no kernel for {rule!r}")
+    batch = _Batch(self, "rule_step_", [params, grads, *[memory or None for memory in (first, second, third)]])
+    batch.run(rule, constants, None, lambda element, places: (*[number(element, value) for value in (eps, weight_decay, shrink)], np.int32(maximize)))
+    for step in steps:
+        step += 1

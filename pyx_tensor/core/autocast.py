@@ -18,7 +18,7 @@ _NAMES = {
     LOW: """matmul mm bmm addmm addbmm baddbmm inner linear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
         convolution scaled_dot_product_attention rnn_tanh_cell rnn_relu_cell""",
     HIGH: """mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cross_entropy binary_cross_entropy binary_cross_entropy_with_logits
-        prod trace cdist quantile nanquantile view_as_complex polar stft cholesky cholesky_inverse cholesky_solve lu_solve ormqr pinverse
+        ctc_loss prod trace cdist quantile nanquantile view_as_complex polar stft cholesky cholesky_inverse cholesky_solve lu_solve ormqr pinverse
         geqrf qr svd triangular_solve linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky linalg_cholesky_ex linalg_svd
         linalg_svdvals linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex linalg_lstsq linalg_qr
         linalg_householder_product linalg_tensorinv linalg_tensorsolve avg_pool3d max_pool3d max_pool3d_with_indices

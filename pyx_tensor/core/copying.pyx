@@ -7,7 +7,7 @@ from .device cimport Device
 from .dtype cimport DType
 from .geometry cimport Geometry
 from .shared_memory cimport Segment
-from .tensor cimport Storage, TensorBase, check_bounds, load_geometry, make_view, ndarray_view, new_tensor
+from .tensor cimport Storage, TensorBase, check_bounds, load_geometry, make_view, memory_of, ndarray_view, new_tensor
 
 cnp.import_array()
 
@@ -90,13 +90,36 @@ def resize(TensorBase t not None, tuple sizes):
 
 cdef int grow(Storage storage, Py_ssize_t nbytes) except -1:
     """Give a storage, and all tensors on it, more memory."""
-    if not storage.resizable or type(storage.array) is not cnp.ndarray or not owns_memory(<cnp.ndarray>storage.array):
+    if storage.resizable and type(storage.array) is not cnp.ndarray:
+        return grow_on_device(storage, nbytes)
+    if not storage.resizable or not owns_memory(<cnp.ndarray>storage.array):
         raise RuntimeError("Trying to resize storage that is not resizable")
     backend = storage.device._backend
     root = backend.empty((-(-nbytes // storage.dtype.itemsize),), backend.dtypes[storage.dtype.name])
     old = (<cnp.ndarray>storage.array).ravel("K")
     root[:old.size] = old
     move(storage, root)
+    return 0
+
+
+cdef int grow_on_device(Storage storage, Py_ssize_t nbytes) except -1:
+    """`grow` where arrays aren't ndarrays."""
+    cdef Geometry g
+    cdef TensorBase t
+    cdef Storage moved
+    backend = storage.device._backend
+    if not (backend.strided and backend.views and backend.mutable):
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    size = storage.dtype.itemsize
+    known = (storage.nbytes // size,)
+    where = () if storage.device.index is None else (storage.device.index,)
+    root = backend.empty((-(-nbytes // size),), backend.dtypes[storage.dtype.name], *where)
+    backend.copy_(backend.as_strided(root, known, (1,), 0), backend.as_strided(storage.array, known, (1,), 0))
+    moved = new_tensor(root, storage.dtype, storage.device).storage_()
+    for t in storage.tensors:
+        load_geometry(t, &g)
+        array = backend.as_strided(memory_of(t, moved, backend), geometry.shape_tuple(&g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
+        t.point_at(array, moved)
     return 0
 
 

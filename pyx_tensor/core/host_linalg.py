@@ -40,7 +40,7 @@ def _exchange(a, first, second):
 def lu_factor(a):
     """(LU, pivots, info) by columns, with the largest element of each as pivot."""
     lu = _flat(a)
-    (m, n), k = a.shape[-2:], min(a.shape[-2:])
+    k = min(a.shape[-2:])
     pivots, info = np.zeros((len(lu), k), np.int32), np.zeros(len(lu), np.int32)
     for j in range(k):
         row = j + (np.abs(lu[:, j:, j].real) + np.abs(lu[:, j:, j].imag)).argmax(1)

@@ -134,7 +134,10 @@ cdef object number_operand(object value, TensorBase t):
     cdef double number
     cdef unsigned long long bits
     cdef int at, type_num = (<cnp.dtype>t.dtype.numpy).type_num
-    if type(value) is not float or type_num >= 64 or type(t.array) is not cnp.ndarray:
+    if type(t.array) is not cnp.ndarray:
+        backend = t.device._backend
+        return backend.number(wrapped_scalar(value, t.dtype), backend.dtypes[t.dtype.name], *(() if t.device.index is None else (t.device.ordinal,)))
+    if type(value) is not float or type_num >= 64:
         return as_array(value, t.dtype, t.device)
     number = value
     memcpy(&bits, &number, sizeof(double))

@@ -102,6 +102,10 @@ class Backend(DerivedEntries):
         """An array filled with a Python scalar."""
         raise NotImplementedError
 
+    def number(self, value, dtype, *place):
+        """A 0-dim array with a Python scalar that is only read, so that one may serve for several uses."""
+        return self.full((), value, dtype, *place)
+
     def cast(self, array, dtype):
         """A new array of another dtype."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import shared_memory
 from .copying import move
+from .dtype import by_name
 from .protocol import OutOfMemoryError
 from .shared_memory import Segment
 
@@ -74,12 +75,15 @@ def _space(name):
 
 
 def _fill(fd, size, name, source):
-    """Give a new file all its memory now (never a bus error later), with the bytes of `source` or zeros."""
+    """Give a new file all its memory now (never a bus error later), with the bytes of `source` or zeros. False where they aren't there yet."""
     header = shared_memory.HEADER if name is not None else 0
     try:
+        if not hasattr(os, "posix_fallocate"):
+            os.ftruncate(fd, header + size)
+            return False
         if source is None:
             os.posix_fallocate(fd, 0, header + size)
-            return
+            return True
         if header:
             os.pwrite(fd, bytes(header), 0)
         written = 0
@@ -87,6 +91,7 @@ def _fill(fd, size, name, source):
             written += os.pwrite(fd, source[written:written + CHUNK], header + written)
         if source.nbytes < size:
             os.posix_fallocate(fd, header, size)
+        return True
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.ENOMEM):
             raise
@@ -100,7 +105,7 @@ def _open_new(strategy):
         if not is_scarce(fd) or not _can_track():
             return fd, None
         os.close(fd)
-    name = f"/pyx_tensor_{os.getpid()}_{next(_serial)}_{secrets.token_hex(4)}"
+    name = f"/pyx_tensor_{os.getpid()}_{next(_serial)}_{secrets.token_hex(2)}"      # macOS takes 31 characters
     fd = _posixshmem().shm_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600)
     _tracker().register(name, "shared_memory")
     return fd, name
@@ -108,7 +113,7 @@ def _open_new(strategy):
 
 def _unnamed():
     """A file of shared memory that has lost its name already, where the system knows no anonymous ones."""
-    name = f"/pyx_tensor_{os.getpid()}_{secrets.token_hex(8)}"
+    name = f"/pyx_tensor_{os.getpid()}_{secrets.token_hex(4)}"
     fd = _posixshmem().shm_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600)
     _posixshmem().shm_unlink(name)
     return fd
@@ -140,8 +145,10 @@ def new_segment(size, source=None):
     """
     fd, name = _open_new(_strategy)
     try:
-        _fill(fd, size, name, source)
+        filled = _fill(fd, size, name, source)
         segment = Segment(fd, size, name, name is None)
+        if source is not None and not filled:
+            segment.array(by_name["uint8"], 0, source.nbytes)[:] = source
     except BaseException:
         os.close(fd)
         if name is not None:

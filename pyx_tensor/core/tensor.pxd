@@ -67,6 +67,7 @@ cdef TensorBase wrap_array(object array, Device device)
 cdef int load_geometry(TensorBase t, Geometry* g) except -1
 cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1
 cdef object ndarray_view(object like, Storage storage, Geometry* g)
+cdef object memory_of(TensorBase t, Storage storage, object backend)
 cdef TensorBase make_view(TensorBase t, Geometry* g)
 cdef TensorBase make_retyped_view(TensorBase t, DType dtype)
 cdef TensorBase detached(TensorBase t)

@@ -115,6 +115,8 @@ cdef class Storage:
         return found
 
     def data_ptr(self):
+        if type(self.array) is not cnp.ndarray and self.device._backend.strided:
+            return self.device._backend.address(self.array) if self.nbytes else 0
         return <size_t>self.pointer
 
 
@@ -432,7 +434,9 @@ cdef class TensorBase:
         """Address of the first element (0 for an empty tensor)."""
         if type(self.array) is cnp.ndarray:
             return <size_t>cnp.PyArray_DATA(<cnp.ndarray>self.array) if self.numel() else 0
-        raise NotImplementedError(f"data_ptr: arrays of device {self.device} have no address here")
+        if not self.device._backend.strided:
+            raise NotImplementedError(f"data_ptr: arrays of device {self.device} have no address here")
+        return self.device._backend.address(self.array) if self.numel() else 0
 
     # -- storage and version
     cdef Storage storage_(self):

@@ -93,14 +93,21 @@ def _duplicated(fd):
     return reduction.DupFd(fd)
 
 
+def _segment(opener, size):
+    """(segment, key) of what stands for it in a handle."""
+    if isinstance(opener, str):
+        return sharing.open_name(opener, size)
+    return sharing.open_descriptor(_received.descriptors[opener] if isinstance(opener, int) else opener.detach(), size)
+
+
 def _open(handle, device):
     """The storage of a handle; the one that this process knows already, if it does."""
     opener, size, offset, nbytes, dtype = handle
-    if isinstance(opener, str):
-        segment, key = sharing.open_name(opener, size)
-    else:
-        fd = _received.descriptors[opener] if isinstance(opener, int) else opener.detach()
-        segment, key = sharing.open_descriptor(fd, size)
+    try:
+        segment, key = _segment(opener, size)
+    except (ConnectionError, FileNotFoundError) as error:
+        raise RuntimeError("the process that sent this tensor has ended before it was received: keep senders alive (join them after "
+                           f"taking what they sent), or send clones by value, as tensor.numpy() ({error})") from error
     storage = sharing.known_storage(key, offset)
     if storage is None:
         storage = wrap(segment.array(dtype, offset, nbytes), device)._storage

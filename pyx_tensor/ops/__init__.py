@@ -8,7 +8,7 @@ from . import (  # noqa: F401  (each enters its operations)
     nn, numeric, optim, pointwise, pooling, queries, random, recurrent, recurrent_networks, reduce, sampling, scan, scatter, search, select, shape, sliding,
     sorting, special, spectral, statistics, stft, storage, tensor_types, views, windows)
 from . import calculus, histogram, native_norm  # noqa: F401
-from . import aliases, attributes, early  # noqa: F401  (after the operations that they name)
+from . import aliases, attributes, early, foreach  # noqa: F401  (after the operations that they name)
 
 
 def _attach():

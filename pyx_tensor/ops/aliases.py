@@ -8,6 +8,8 @@ _ALIASES = {
     "conj_physical": "conj", "concat": "cat", "concatenate": "cat", "unsafe_split_with_sizes": "split_with_sizes",
 }
 
+functions["_set_default_tensor_type"] = functions["set_default_tensor_type"]      # as notes on early PyTorch have it
+
 for _alias, _name in _ALIASES.items():
     for _suffix in ("", "_"):
         if _name + _suffix in functions:

@@ -143,13 +143,25 @@ def float_power_(self, exponent):
     return self.copy_(result)
 
 
+def conj_physical_(self):
+    """In-place form of `conj`."""
+    return self.copy_(B.conj(self)) if self.dtype.is_complex else self
+
+
+def prelu(self, weight):
+    """The elements where positive, else `weight` times them: one weight, or one for each index of dim 1."""
+    if weight.numel() != 1 and self.ndim > 1:
+        weight = B.reshape(weight, (1, -1) + (1,) * (self.ndim - 2))
+    return B.where(self > 0, self, B.mul(self, weight))
+
+
 def logical_not_(self):
     """In-place form of `logical_not`."""
     return self.copy_(B.logical_not(self))
 
 
 methods.update(where=where, new=new, apply_=apply_, map_=map_, map2_=map2_, reinforce=reinforce, polygamma=polygamma, polygamma_=polygamma_,
-               float_power_=float_power_, logical_not_=logical_not_, narrow_copy=functions["narrow_copy"])
+               float_power_=float_power_, logical_not_=logical_not_, conj_physical_=conj_physical_, prelu=prelu, narrow_copy=functions["narrow_copy"])
 methods.update(__div__=lambda self, other: self / other, __rdiv__=lambda self, other: other / self, __idiv__=lambda self, other: self.div_(other),
                __long__=Tensor.__int__, __nonzero__=Tensor.__bool__)
 

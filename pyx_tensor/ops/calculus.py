@@ -152,6 +152,8 @@ def gradient(B, input: T, *, spacing=None, dim=None, edge_order=1):
     (tensor([3., 4., 6., 7.]),)
     """
     dims = _gradient_dims(input, dim)
+    if input.dtype.name.startswith("uint"):        # differences would wrap
+        raise RuntimeError(f"torch.gradient does not support {input.dtype.name} input.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     if any(input.shape[d] <= edge_order for d in dims if input.ndim):

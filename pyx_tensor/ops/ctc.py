@@ -96,7 +96,11 @@ def _ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blan
     return _forward(B, _emissions(B, log_probs, states), skips, input_lengths, target_lengths)[1], None
 
 
-@op(method=False, hidden=True, entry="ctc_loss_backward", nograd=True)
+def _no_second_derivative(B, g):
+    raise RuntimeError("derivative for ctc_loss_backward is not implemented")
+
+
+@op(method=False, hidden=True, vjp={("g", "log_probs"): _no_second_derivative})
 def ctc_loss_backward(B, g: T, log_probs: T, targets: Raw, input_lengths, target_lengths, blank, losses: Raw, alpha: Raw):
     """The gradient of _ctc_loss's log_probs, taken to be normalised, as PyTorch's: it vanishes where the model is right."""
     states, skips = _states(B, targets, blank)

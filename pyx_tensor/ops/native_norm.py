@@ -51,4 +51,4 @@ def native_batch_norm(B, input: T, weight: T, bias: T, running_mean: Raw, runnin
     for running, batch, factor in ((running_mean, mean, 1.0), (running_var, variance, count / max(count - 1, 1))):
         if running is not None:
             update_statistics_(running, batch, momentum, factor)
-    return output, mean, B.rsqrt(B.add(variance, eps))
+    return output, mean.to(input.dtype), B.rsqrt(B.add(variance, eps)).to(input.dtype)

@@ -1,6 +1,4 @@
 """Recurrent networks of several layers and directions, under PyTorch's functional names, made of `recurrent_layer`."""
-from itertools import islice
-
 from ..core.autocast import computed_as_it_is, computed_low
 from ..core.definitions import op, publish_function
 from ..core.frontend import Tensor
@@ -40,6 +38,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
         hx: (h, c) before.
         w_ih, w_hh, b_ih, b_hh: weights (4H, I) and (4H, H) and biases (4H) of the input, forget, cell and output gates.
     """
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
     h, c = hx
     _check_cell(input, h, w_ih, w_hh, 4)
     return tuple(B.lstm_gates(_sum_of_products(B, input, h, w_ih, w_hh, b_ih, b_hh), c))
@@ -62,17 +62,18 @@ def _check_cell(input, h, w_ih, w_hh, gates):
 def _network(cell, data, batch_sizes, states, params, has_biases, num_layers, dropout, train, bidirectional):
     """(output of the last layer, the final states stacked over layers and directions), all packed."""
     directions = 2 if bidirectional else 1
-    given = iter(params)
-    per_layer = len(params) // (num_layers * directions)
-    if len(params) != per_layer * num_layers * directions:
-        raise RuntimeError(f"recurrent network: got {len(params)} parameters for {num_layers} layers of {directions} directions")
+    weights = _weights_of_layers(cell, params, has_biases, num_layers * directions)
+    for state in states:
+        if state.ndim != 3 or state.shape[0] != num_layers * directions:
+            raise RuntimeError(f"expected states of shape ({num_layers * directions}, batch, features) for {num_layers} layers of {directions} directions, got "
+                               f"{list(state.shape)}")
     finals = []
     for layer in range(num_layers):
         outputs = []
         for reverse in (False, True)[:directions]:
             at = len(finals)
-            weights = _weights(tuple(islice(given, per_layer)), has_biases)
-            output, *final = B.recurrent_layer(data, states[0][at], states[1][at] if len(states) > 1 else None, *weights, cell, batch_sizes, reverse)
+            h, c = states[0][at], states[1][at] if len(states) > 1 else None
+            output, *final = B.recurrent_layer(data, h, c, *next(weights), cell, batch_sizes, reverse)
             outputs.append(output)
             finals.append(final)
         data = outputs[0] if directions == 1 else B.cat(outputs, -1)
@@ -81,26 +82,44 @@ def _network(cell, data, batch_sizes, states, params, has_biases, num_layers, dr
     return data, tuple(B.stack(list(parts)) for parts in zip(*finals))
 
 
-def _weights(given, has_biases):
-    """(w_ih, w_hh, b_ih, b_hh, w_hr) with None for what there isn't."""
-    w_ih, w_hh, *rest = given
-    b_ih, b_hh, *rest = rest if has_biases else (None, None, *rest)
-    return w_ih, w_hh, b_ih, b_hh, rest[0] if rest else None
+def _weights_of_layers(cell, params, has_biases, count):
+    """For each layer and direction (w_ih, w_hh, b_ih, b_hh, w_hr), with None for what there isn't."""
+    each = 4 if has_biases else 2
+    if cell == "lstm" and len(params) == count * (each + 1):
+        each += 1
+    if count <= 0 or len(params) != count * each:
+        raise RuntimeError(f"expected {each} parameters for each of {count} layers and directions, got {len(params)}")
+    for start in range(0, len(params), each):
+        w_ih, w_hh, *rest = params[start:start + each]
+        b_ih, b_hh, *rest = rest if has_biases else (None, None, *rest)
+        yield w_ih, w_hh, b_ih, b_hh, rest[0] if rest else None
 
 
-def _run(cell, input, batch_sizes, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    """`_network` on packed data, or on sequences (steps, batch, features) or (batch, steps, features)."""
-    settings = (params, has_biases, num_layers, dropout, train, bidirectional)
-    if batch_sizes is not None:
-        return _network(cell, input, tuple(batch_sizes), states, *settings)
-    if batch_first:
-        input = input.transpose(0, 1)
-    steps, batch = input.shape[:2]
+def _run(name, cell, input, args):
+    """`_network` on packed data, or on sequences (steps, batch, features) or (batch, steps, features): (output, *states)."""
+    if len(args) != 8:
+        raise TypeError(f"{name}() takes 9 arguments, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first) or (data, "
+                        f"batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional), but {len(args) + 1} were given")
+    packed = isinstance(args[2], (list, tuple))
+    hx = args[1] if packed else args[0]
+    if cell == "lstm" and not isinstance(hx, (list, tuple)) or cell != "lstm" and not isinstance(hx, Tensor) or not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): expected a tensor and {'two states' if cell == 'lstm' else 'a state'}, got {type(input).__name__} and {type(hx).__name__}")
+    states = tuple(hx) if cell == "lstm" else (hx,)
+    if cell == "lstm" and len(states) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    if packed:
+        output, states = _network(cell, input, tuple(args[0].tolist()), states, *args[2:])
+        return output, *states
+    *settings, batch_first = args[1:]
+    if input.ndim != 3:
+        raise RuntimeError(f"{name}(): expected sequences of 3 dims, got {list(input.shape)}")
+    input = input.transpose(0, 1) if batch_first else input
+    steps, batch, features = input.shape
     if steps == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    output, finals = _network(cell, input.reshape(steps * batch, input.shape[2]), (batch,) * steps, states, *settings)
+    output, states = _network(cell, input.reshape(steps * batch, features), (batch,) * steps, states, *settings)
     output = output.reshape(steps, batch, output.shape[1])
-    return output.transpose(0, 1) if batch_first else output, finals
+    return output.transpose(0, 1) if batch_first else output, *states
 
 
 @computed_low
@@ -111,18 +130,12 @@ def lstm(input, *args):
     or `lstm(data, batch_sizes, (h, c), params, has_biases, num_layers, dropout, train, bidirectional)` for packed sequences. h and c are (layers *
     directions, batch, features); params the weights and biases as `nn.LSTM` lists them.
     """
-    packed = isinstance(args[0], Tensor)
-    batch_sizes, (hx, *rest) = (args[0].tolist(), args[1:]) if packed else (None, args)
-    output, (h, c) = _run("lstm", input, batch_sizes, tuple(hx), *rest, *((False,) if packed else ()))
-    return output, h, c
+    return _run("lstm", "lstm", input, args)
 
 
 def _with_one_state(name, cell, text):
     def network(input, *args):
-        packed = len(args) > 1 and isinstance(args[1], Tensor)
-        batch_sizes, (hx, *rest) = (args[0].tolist(), args[1:]) if packed else (None, args)
-        output, (h,) = _run(cell, input, batch_sizes, (hx,), *rest, *((False,) if packed else ()))
-        return output, h
+        return _run(name, cell, input, args)
 
     network.__name__ = network.__qualname__ = name
     network.__doc__ = f"{text} of several layers: (output, h). Called as `lstm` is, with h in the place of (h, c)."

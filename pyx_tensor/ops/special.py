@@ -152,7 +152,12 @@ def _polygamma(B, input: T, n):
     """`polygamma` with the tensor first."""
     if n == 0:
         return B.digamma(input)
-    return B.mul(B.special_zeta(float(n + 1), input), float((-1) ** (n + 1) * math.factorial(n)))
+    zeta, sign = B.special_zeta(float(n + 1), input), 1.0 if n % 2 else -1.0
+    if n <= 170:        # the last factorial that is a double
+        return B.mul(zeta, sign * float(math.factorial(n)))
+    vanishes = B.eq(zeta, 0)        # where it underflows its first term is all of it
+    logarithm = B.where(vanishes, B.mul(B.log(input), -float(n + 1)), B.log(B.masked_fill(zeta, vanishes, 1)))
+    return B.mul(B.exp(B.add(logarithm, math.lgamma(n + 1))), sign)
 
 
 @op(method=False)

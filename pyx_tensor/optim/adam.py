@@ -17,7 +17,8 @@ class Adam(TablewiseOptimizer):
             lr times this times the parameter is subtracted from the parameter (Loshchilov, Hutter, 2017).
         amsgrad: scale by the largest second average so far (Reddi et al., 2018).
         maximize: climb instead of descending.
-        foreach, fused, capturable: have no effect; a step is one call for each group, device and dtype anyway.
+        foreach, fused: have no effect; a step is one call for each group, device and dtype anyway.
+        capturable: count steps on the parameters' device, so that a CUDA graph of a step counts them too.
         differentiable: record the step, so that gradients go through it.
 
     >>> weight = torch.ones(1, requires_grad=True)
@@ -53,7 +54,7 @@ class Adam(TablewiseOptimizer):
 
     def _step(self, group, params):
         amsgrad = group["amsgrad"]
-        states = [self.state[parameter] or self._start(parameter, amsgrad) for parameter in params]
+        states = [self.state[parameter] or self._start(parameter, group) for parameter in params]
         beta1, beta2 = group["betas"]
         adam_step_(
             params, [parameter.grad for parameter in params], [state["exp_avg"] for state in states],
@@ -62,11 +63,11 @@ class Adam(TablewiseOptimizer):
             eps=group["eps"], weight_decay=group["weight_decay"], decoupled=group["decoupled_weight_decay"],
             amsgrad=amsgrad, maximize=group["maximize"])
 
-    def _start(self, parameter, amsgrad):
+    def _start(self, parameter, group):
         """The state of a parameter before its first step."""
         state = self.state[parameter]
-        state["step"] = ops.tensor(0.0).float()
-        for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
+        state["step"] = ops.tensor(0.0, device=parameter.device if group["capturable"] else "cpu").float()
+        for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ())):
             state[name] = ops.zeros_like(parameter)
         return state
 

@@ -26,7 +26,7 @@ _PLACES = {
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d", "batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
     "conv": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
     "instancenorm": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d", "linear": "LazyLinear",
-    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
+    "linear_cross_entropy_options": "LinearCrossEntropyOptions", "container": "Container", "loss": "NLLLoss2d",
 }
 _place_of = {name: f"torch.nn.modules.{file}" for file, names in _PLACES.items() for name in names.split()}
 

@@ -40,7 +40,7 @@ def _global(module, name):
 
 
 class _Call:
-    """`function(*args)` in the pickle."""
+    """A call that builds a tensor, in the place of an argument."""
 
     def __init__(self, function, args):
         self.function, self.args = function, args
@@ -121,7 +121,7 @@ class _Writing:
         if isinstance(obj, _Global):
             return self._save_name(obj)
         if isinstance(obj, _Call):
-            return self.save_reduce(obj.function, obj.args, obj=obj)
+            return self._write_build(obj.function, obj.args)
         if isinstance(obj, (TypedStorage, UntypedStorage)) and id(obj) not in self.memo:
             self.memories.see(obj._flat)
             return super().save(_StorageRef(obj._memory, getattr(obj, "dtype", None)))
@@ -136,7 +136,7 @@ class _Writing:
         self.save(args)
         self.write(pickle.REDUCE)
         obj = options.get("obj")
-        if obj is not None and not isinstance(obj, _Call):
+        if obj is not None:
             self.memoize(obj)
 
     def save_global(self, obj, name=None):
@@ -178,9 +178,31 @@ class _Writing:
             return self.save_reduce(_global("torch._utils", name), (data, tensor.requires_grad, _NO_HOOKS, *state), obj=tensor)
         function, args = self._built(tensor, tensor.requires_grad)
         if type(tensor) is Tensor and not attributes:
-            return self.save_reduce(function, args, obj=tensor)
+            self._write_build(function, args)
+            return self.memoize(tensor)
         kind = _global("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
         return self.save_reduce(_global("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, attributes), obj=tensor)
+
+    # What stands in a file once per tensor is written instruction by instruction, without the look-ups of what it might be.
+    def _write_build(self, function, args):
+        reference, offset, size, stride, *rest = args
+        self._save_name(function)
+        self.write(pickle.MARK + pickle.MARK)
+        for item in self.persistent_id(reference):
+            self.save(item)
+        self.write(pickle.TUPLE + pickle.BINPERSID)
+        self.save_long(offset)
+        self._write_ints(size)
+        self._write_ints(stride)
+        for item in rest:
+            self.save(item)
+        self.write(pickle.TUPLE + pickle.REDUCE)
+
+    def _write_ints(self, numbers):
+        self.write(pickle.MARK)
+        for number in numbers:
+            self.save_long(number)
+        self.write(pickle.TUPLE)
 
     def _built(self, tensor, requires_grad):
         """(function, arguments) that build a tensor: on a typed storage, or on bytes where the storage has another dtype."""

@@ -130,6 +130,30 @@ def test_encoder_with_padding():
                     RNG.standard_normal((5, 3, 8)))
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("options", [{}, dict(batch_first=False), dict(norm_first=True), dict(activation="gelu"), dict(bias=False)])
+@pytest.mark.parametrize("norm", [False, True])
+def test_padding_in_evaluation(options, norm):
+    """Padded positions give 0 where PyTorch leaves them out: only without gradients, and padding at the end."""
+    options = dict(batch_first=True, dropout=0.0) | options
+    results = []
+    for t in LIBRARIES:
+        t.manual_seed(0)
+        model = t.nn.TransformerEncoder(t.nn.TransformerEncoderLayer(8, 2, 16, **options), 2, t.nn.LayerNorm(8) if norm else None).eval()
+        x, outputs = t.randn(4, 4, 8), []
+        if norm:
+            t.nn.init.ones_(model.norm.bias)
+        for first in (2, 0):
+            padding = t.zeros(4, 4).bool()
+            padding[1, first:first + 2] = True
+            outputs.append(model(x, src_key_padding_mask=padding))
+            with t.no_grad():
+                outputs.append(model(x, src_key_padding_mask=padding))
+        results.append(outputs)
+    for ours, theirs in zip(*results):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 def zeros(t, *shapes):
     return [t.zeros(shape) for shape in shapes]
 

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 from script_output import assert_same_output
 
-ALIAS = "import pyx_tensor.alias\npyx_tensor.alias.install()\n"
+ALIAS = "import pyx_tensor.alias\npyx_tensor.alias.install(torchvision=False)\n"
 PROGRAMS = {
     "torchdiffeq": """
         import torch

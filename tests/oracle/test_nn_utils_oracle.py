@@ -250,6 +250,9 @@ ERRORS = {
     "fusion in training": lambda t: t.nn.utils.fuse_linear_bn_eval(t.nn.Linear(2, 2), t.nn.BatchNorm1d(2)),
     "fusion of sizes": lambda t: t.nn.utils.fuse_linear_bn_eval(t.nn.Linear(2, 2).eval(), t.nn.BatchNorm1d(3).eval()),
     "skip_init of a function": lambda t: t.nn.utils.skip_init(t.nn.ReLU),
+    "twice the same name": lambda t: t.func.functional_call(t.nn.Linear(2, 2), [{"bias": t.ones(2)}, {"bias": t.ones(2)}], t.ones(2)),
+    "no models": lambda t: t.func.stack_module_state([]),
+    "models of two classes": lambda t: t.func.stack_module_state([t.nn.Linear(2, 2), t.nn.ReLU()]),
     "strict call": lambda t: t.nn.utils.stateless.functional_call(t.nn.Linear(2, 2), {"weight": t.ones(2, 2)}, t.ones(2), strict=True),
 }
 
@@ -258,3 +261,16 @@ ERRORS = {
 def test_errors(name):
     import torch.nn.utils.prune  # noqa: F401
     assert_same_error(ERRORS[name])
+
+
+def test_func():
+    results = []
+    for t in LIBRARIES:
+        t.manual_seed(0)
+        models = [t.nn.Sequential(t.nn.Linear(4, 3), t.nn.BatchNorm1d(3)) for _ in range(2)]
+        parameters, buffers = t.func.stack_module_state(models)
+        given = [{name: p[1] for name, p in parameters.items()}, {name: b[1] for name, b in buffers.items()}]
+        results.append([*parameters.values(), *buffers.values(), t.func.functional_call(models[0].eval(), given, t.from_numpy(X))])
+    for ours, theirs in zip(*results, strict=True):
+        assert ours.requires_grad == theirs.requires_grad
+        assert_close(ours, theirs)

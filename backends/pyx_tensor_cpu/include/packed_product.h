@@ -79,8 +79,9 @@ ALWAYS_INLINE void rows_##suffix(const real* a, ptrdiff_t a_row, const real* pan
                                                                                                                               \
 static void panel_##suffix(const real* a, ptrdiff_t a_row, const real* panel, real* c, ptrdiff_t c_row, ptrdiff_t m,          \
                            ptrdiff_t k, ptrdiff_t width) {                                                                    \
-    for (ptrdiff_t i = 0; i < m; i += TILE_ROWS) {                                                                            \
-        ptrdiff_t rows = m - i < TILE_ROWS ? m - i : TILE_ROWS;                                                               \
+    ptrdiff_t tiles = (m + TILE_ROWS - 1) / TILE_ROWS, rows;                                                                  \
+    for (ptrdiff_t i = 0; tiles > 0; i += rows, tiles--) {      /* as even as can be: a tile of one row wastes the registers */\
+        rows = (m - i + tiles - 1) / tiles;                                                                                   \
         const real* from = a + i * a_row;                                                                                     \
         real* to = c + i * c_row;                                                                                             \
         switch (width / (ptrdiff_t)LANES(real)) {                                                                             \
@@ -118,12 +119,17 @@ static ptrdiff_t packed_size_##suffix(ptrdiff_t n, ptrdiff_t k) {               
     return columns * k;                                                                                                       \
 }                                                                                                                             \
                                                                                                                               \
-/* b[k, n] with any strides, in elements, as panels */                                                                        \
-static void pack_##suffix(const real* b, ptrdiff_t b_row, ptrdiff_t b_column, real* packed, ptrdiff_t n, ptrdiff_t k) {       \
-    for (ptrdiff_t j = 0, width; j < n; j += width, packed += width * k) {                                                    \
-        width = panel_width(n - j, LANES(real));                                                                              \
-        for (ptrdiff_t p = 0; p < k; p++)                                                                                     \
-            for (ptrdiff_t i = 0; i < width; i++) packed[p * width + i] = j + i < n ? b[p * b_row + (j + i) * b_column] : 0;  \
+static ptrdiff_t panels_##suffix(ptrdiff_t n) { return (n + TILE_VECTORS * LANES(real) - 1) / (TILE_VECTORS * LANES(real)); } \
+                                                                                                                              \
+/* one panel of b[k, n] with any strides, in elements; in blocks, so that what is read and what is written stay in the cache */\
+static void pack_panel_##suffix(const real* b, ptrdiff_t b_row, ptrdiff_t b_column, real* packed, ptrdiff_t n, ptrdiff_t k,   \
+                                ptrdiff_t panel) {                                                                            \
+    ptrdiff_t j = panel * TILE_VECTORS * LANES(real), width = panel_width(n - j, LANES(real));                                \
+    packed += j * k;                                                                                                          \
+    for (ptrdiff_t first = 0; first < k; first += 64) {                                                                       \
+        ptrdiff_t last = first + 64 < k ? first + 64 : k;                                                                     \
+        for (ptrdiff_t i = 0; i < width; i++)                                                                                 \
+            for (ptrdiff_t p = first; p < last; p++) packed[p * width + i] = j + i < n ? b[p * b_row + (j + i) * b_column] : 0;\
     }                                                                                                                         \
 }
 

@@ -11,8 +11,10 @@ cdef extern from "scalar_math.h" nogil:         # for the type of its argument, 
 cdef extern from "packed_product.h" nogil:
     Py_ssize_t packed_size_f32(Py_ssize_t n, Py_ssize_t k)
     Py_ssize_t packed_size_f64(Py_ssize_t n, Py_ssize_t k)
-    void pack_f32(const float* b, Py_ssize_t b_row, Py_ssize_t b_column, float* packed, Py_ssize_t n, Py_ssize_t k)
-    void pack_f64(const double* b, Py_ssize_t b_row, Py_ssize_t b_column, double* packed, Py_ssize_t n, Py_ssize_t k)
+    Py_ssize_t panels_f32(Py_ssize_t n)
+    Py_ssize_t panels_f64(Py_ssize_t n)
+    void pack_panel_f32(const float* b, Py_ssize_t b_row, Py_ssize_t b_column, float* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
+    void pack_panel_f64(const double* b, Py_ssize_t b_row, Py_ssize_t b_column, double* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
     void packed_product_f32(const float* a, Py_ssize_t a_row, const float* packed, float* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
     void packed_product_f64(const double* a, Py_ssize_t a_row, const double* packed, double* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
 
@@ -231,7 +233,7 @@ cdef void plain_backward(const Step* s, Floating* tag, Activation* activation) n
 
 # ---- the table --------------------------------------------------------------------------------------------------------------
 
-ctypedef void (*Pack)(const char*, Py_ssize_t, Py_ssize_t, char*, Py_ssize_t, Py_ssize_t) noexcept nogil
+ctypedef void (*PackPanel)(const char*, Py_ssize_t, Py_ssize_t, char*, Py_ssize_t, Py_ssize_t, Py_ssize_t) noexcept nogil
 ctypedef void (*PackedProduct)(const char*, Py_ssize_t, const char*, char*, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t) noexcept nogil
 
 cdef RecurrentTable TABLE
@@ -250,6 +252,7 @@ cdef void fill(RecurrentKernels* k, Floating* t) noexcept:
 
 fill(&TABLE.single, <float*>NULL)
 fill(&TABLE.double_, <double*>NULL)
-TABLE.single.packed_size, TABLE.single.pack, TABLE.single.product = packed_size_f32, <Pack>pack_f32, <PackedProduct>packed_product_f32
-TABLE.double_.packed_size, TABLE.double_.pack, TABLE.double_.product = packed_size_f64, <Pack>pack_f64, <PackedProduct>packed_product_f64
+TABLE.single.packed_size, TABLE.single.panels, TABLE.single.pack_panel = packed_size_f32, panels_f32, <PackPanel>pack_panel_f32
+TABLE.double_.packed_size, TABLE.double_.panels, TABLE.double_.pack_panel = packed_size_f64, panels_f64, <PackPanel>pack_panel_f64
+TABLE.single.product, TABLE.double_.product = <PackedProduct>packed_product_f32, <PackedProduct>packed_product_f64
 table = PyCapsule_New(&TABLE, NULL, NULL)

@@ -1,12 +1,13 @@
 // Steps of optimizers over many tensors in one launch. Their addresses come by value, so that a captured graph keeps them.
 
 #define PIECE 4096      // elements for a block
-#define MOST 48         // tensors in a launch: what CUDA's 4 KB of arguments hold
+#define MOST 40         // tensors in a launch: what CUDA's 4 KB of arguments hold
+#define CONSTANTS 5     // of each tensor
 
 struct Tables {
     u64 address[5][MOST];      // of the tensors, list after list
     i64 size[MOST];
-    double scalars[MOST][2];
+    double scalars[MOST][CONSTANTS];
     int first_piece[MOST];
     u8 first[MOST];            // the first step: the buffer has no content yet
     int count;
@@ -65,7 +66,75 @@ KERNEL adam(const Tables t, const double* scalars, double beta1, double beta2, A
     }
 }
 
-// Those scalars from counts of steps on the device (float each, the first list), which are increased.
+// --- the other optimizers: lists of parameters, gradients and up to three memories, constants for each tensor ------------
+#define MEMORY(list, x) { if (t.address[list][tensor]) narrow(TENSOR(list) + i, x); }
+#define RULE(name, ...) \
+    KERNEL name(const Tables t, A eps, A weight_decay, A shrink, int maximize) { \
+        EACH_OF_PIECE(i) { \
+            const double* c = t.scalars[tensor]; \
+            A p = widen(TENSOR(0)[i]), g = widen(TENSOR(1)[i]); \
+            A first = t.address[2][tensor] ? (A)widen(TENSOR(2)[i]) : (A)0, second = t.address[3][tensor] ? (A)widen(TENSOR(3)[i]) : (A)0; \
+            A third = t.address[4][tensor] ? (A)widen(TENSOR(4)[i]) : (A)0; \
+            if (maximize) g = -g; \
+            if (weight_decay != 0) g += weight_decay * p; \
+            p *= shrink; \
+            __VA_ARGS__ \
+            narrow(TENSOR(0) + i, p); \
+            MEMORY(2, first) \
+            MEMORY(3, second) \
+            MEMORY(4, third) \
+        } \
+    }
+
+// Memories: averages of squares, momentum, averages of gradients. Constants: alpha, lr, momentum.
+RULE(rmsprop,
+    first = (A)c[0] * first + (A)(1 - c[0]) * g * g;
+    A square = first;
+    if (t.address[4][tensor]) { third += (A)(1 - c[0]) * (g - third); square -= third * third; }
+    A step = g / (sqrt(square) + eps);
+    if (t.address[3][tensor]) step = second = (A)c[2] * second + step;
+    p -= (A)c[1] * step;)
+// Sums of squares. lr.
+RULE(adagrad,
+    first += g * g;
+    p -= (A)c[0] * g / (sqrt(first) + eps);)
+// Averages of the gradients' and of the steps' squares. rho, lr.
+RULE(adadelta,
+    first = (A)c[0] * first + (A)(1 - c[0]) * g * g;
+    A step = sqrt(second + eps) / sqrt(first + eps) * g;
+    second = (A)c[0] * second + (A)(1 - c[0]) * step * step;
+    p -= (A)c[1] * step;)
+// Averages, largest gradients. 1 - beta1, beta2, lr.
+RULE(adamax,
+    first += (A)c[0] * (g - first);
+    second = Max::of((A)c[1] * second, fabs(g) + eps);
+    p -= (A)c[2] * first / second;)
+// Averages, averages of squares. 1 - beta1, beta2, the squares' correction, the steps along gradient and average.
+RULE(nadam,
+    first += (A)c[0] * (g - first);
+    second = (A)c[1] * second + (A)(1 - c[1]) * g * g;
+    A root = sqrt(second / (A)c[2]) + eps;
+    p -= (A)c[3] * g / root;
+    p -= (A)c[4] * first / root;)
+// Averages, averages of squares. 1 - beta1, beta2, whether the step is rectified, its size.
+RULE(radam,
+    first += (A)c[0] * (g - first);
+    second = (A)c[1] * second + (A)(1 - c[1]) * g * g;
+    p -= (A)c[3] * (c[2] != 0 ? first / (sqrt(second) + eps) : first);)
+// The averaged parameters. What is kept of a parameter, the step's size, the weight of the new parameter.
+RULE(asgd,
+    p = (A)c[0] * p - (A)c[1] * g;
+    first = c[2] == 1 ? p : first + (A)c[2] * (p - first);)
+// The last gradients, the steps' sizes. How sizes shrink and grow, the least and the most of them.
+RULE(rprop,
+    A agreement = g * first;
+    second *= agreement > 0 ? (A)c[1] : agreement < 0 ? (A)c[0] : (A)1;
+    second = second < (A)c[2] ? (A)c[2] : second > (A)c[3] ? (A)c[3] : second;
+    if (agreement < 0) g = 0;
+    p -= g > 0 ? second : g < 0 ? -second : g;
+    first = g;)
+
+// Adam's scalars from counts of steps on the device (float each, the first list), which are increased.
 KERNEL adam_scalars(const Tables t, double* scalars, double lr, double beta1, double beta2) {
     EACH(tensor, t.count) {
         double step = *(float*)t.address[0][tensor] += 1;

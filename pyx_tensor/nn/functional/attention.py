@@ -57,24 +57,29 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
         key, value = (ops.cat([x, x.new_zeros((x.shape[0], 1, head_dim))], 1) for x in (key, value))
         added += 1
     mask = _joined_mask(attn_mask, key_padding_mask, added, batch, num_heads, key)
-    dropout_p = dropout_p if training else 0.0
-    if need_weights:
-        scores = ops.matmul(query * math.sqrt(1 / head_dim), key.transpose(-2, -1))
-        weights = ops.softmax(scores if mask is None else scores + mask, -1)
-        weights = dropout(weights, dropout_p) if dropout_p else weights
-        attended = ops.matmul(weights, value)
-        weights = weights.reshape(batch, num_heads, length, key.shape[1])
-        weights = weights.mean(1) if average_attn_weights else weights
-    else:
-        split = (batch, num_heads)
-        mask = mask if mask is None or mask.shape[0] == 1 else mask.unflatten(0, split)
-        query, key, value = (x.unflatten(0, split) for x in (query, key, value))
-        attended, weights = scaled_dot_product_attention(query, key, value, mask, dropout_p).flatten(0, 1), None
+    attend = _with_weights if need_weights else _without_weights
+    attended, weights = attend(query, key, value, mask, dropout_p if training else 0.0, (batch, num_heads))
+    weights = weights.mean(1) if need_weights and average_attn_weights else weights
     attended = attended.transpose(0, 1).reshape(length * batch, embed_dim)
     output = ops.linear(attended, out_proj_weight, out_proj_bias).reshape(length, batch, embed_dim)
     if batched:
         return output, weights
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _with_weights(query, key, value, mask, dropout_p, heads):
+    """(attended, the weights of each head) of (batch · heads, steps, features)."""
+    scores = ops.matmul(query * math.sqrt(1 / query.shape[-1]), key.transpose(-2, -1))
+    weights = ops.softmax(scores if mask is None else scores + mask, -1)
+    weights = dropout(weights, dropout_p) if dropout_p else weights
+    return ops.matmul(weights, value), weights.unflatten(0, heads)
+
+
+def _without_weights(query, key, value, mask, dropout_p, heads):
+    """(attended, None) by the fused operation."""
+    mask = mask if mask is None or mask.shape[0] == 1 else mask.unflatten(0, heads)
+    query, key, value = (x.unflatten(0, heads) for x in (query, key, value))
+    return scaled_dot_product_attention(query, key, value, mask, dropout_p).flatten(0, 1), None
 
 
 def _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads):

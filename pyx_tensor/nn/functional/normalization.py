@@ -59,13 +59,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         for name, running in (("running_mean", running_mean), ("running_var", running_var)):
             if running is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
-    channels = input.size(1) if input.dim() > 1 else 0
-    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    if not channels:
-        return input.clone()
+    _check_channels(input.size(1), running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     output, mean, var = ops._batch_norm(input, running_mean, running_var, weight, bias, training, eps)
     if training and input.numel():        # an empty batch has no statistics
-        _update_running(running_mean, running_var, mean, var, input.numel() // channels, momentum)
+        _update_running(running_mean, running_var, mean, var, input.numel() // input.size(1), momentum)
     return output
 
 

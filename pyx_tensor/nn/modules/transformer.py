@@ -4,6 +4,7 @@ import math
 
 from .. import functional as F
 from .. import init
+from ...autograd import is_grad_enabled
 from ...ops import namespace as ops
 from .attention import MultiheadAttention
 from .container import ModuleList
@@ -129,7 +130,9 @@ class TransformerEncoder(Module):
         encoder_layer: a :class:`TransformerEncoderLayer`; copied with its weights.
         num_layers: how many.
         norm: a layer for the result, optional.
-        enable_nested_tensor, mask_check: without effect: padded positions are computed like the others.
+        enable_nested_tensor: give 0 at padded positions in evaluation without gradients, as PyTorch does, which leaves them out there. It holds
+            for layers with `batch_first`, biases, ReLU or GELU, an even number of heads and norms behind the blocks.
+        mask_check: leave that where padding isn't at the end of every sequence.
 
     >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)(torch.randn(5, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -144,7 +147,21 @@ class TransformerEncoder(Module):
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
+        if mask is None and src_key_padding_mask is not None and self._leaves_padding_out(src, src_key_padding_mask):
+            src = src.masked_fill(src_key_padding_mask.unsqueeze(-1), 0)
         return src if self.norm is None else self.norm(src)
+
+    def _leaves_padding_out(self, src, padding):
+        """Whether PyTorch would not compute the padded positions of this call, but give 0 there."""
+        layer = self.layers[0]
+        if not self.enable_nested_tensor or self.training or src.dim() != 3 or not isinstance(layer, TransformerEncoderLayer):
+            return False
+        attention = layer.self_attn
+        plain = (attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim and attention.num_heads % 2 == 0
+                 and not layer.norm_first and layer.activation in _ACTIVATIONS.values() and layer.norm1.eps == layer.norm2.eps)
+        if not plain or is_grad_enabled() and any(t.requires_grad for t in (src, *layer.parameters())):
+            return False
+        return padding.dtype.name == "bool" and not (self.mask_check and bool((padding[:, :-1] & ~padding[:, 1:]).any()))
 
 
 class TransformerDecoder(Module):

@@ -1,6 +1,13 @@
 """What the operations of linear algebra share: checks of their matrices, and the errors of factorisations."""
+import functools
+
+from ...core.definitions import op, primitive
 from ...core.record import namespace as B
 from ...core.record import type_name
+
+# What isn't in the package's own namespace: the functions of `pyx_tensor.linalg`, and the operations behind them.
+linalg_op = functools.partial(op, hidden=True, method=False)
+linalg_primitive = functools.partial(primitive, hidden=True, method=False)
 
 
 class LinAlgError(RuntimeError):
@@ -15,10 +22,15 @@ def title(dtype):
     return type_name(dtype)[6:-6]
 
 
-def check_dtype(name, x):
-    """RuntimeError where x holds no numbers that LAPACK takes (NotImplementedError for those of low precision)."""
+def check_floating(name, x):
+    """RuntimeError where x holds integers or bools."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
+
+
+def check_dtype(name, x):
+    """RuntimeError where x holds no numbers that LAPACK takes (NotImplementedError for those of low precision)."""
+    check_floating(name, x)
     if x.dtype.name in ("float16", "bfloat16"):
         raise NotImplementedError(f"\"{name}\" not implemented for '{title(x.dtype)}': Low precision dtypes not supported")
 

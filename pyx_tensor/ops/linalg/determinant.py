@@ -3,7 +3,7 @@ import math
 
 from ...core.definitions import op
 from ...core.signature import T
-from .common import check_square
+from .common import check_square, linalg_op
 
 
 def _scaled_inverse(B, factor, A):
@@ -43,7 +43,7 @@ def _pivots_sign(B, pivots, dtype):
     return B.sub(1, B.mul(B.remainder(B.sum(B.ne(pivots, counted), -1), 2), 2)).to(dtype)
 
 
-@op(hidden=True, method=False, entry="det", grad_name="LinalgDet", vjp=dict(A=_det_vjp))
+@linalg_op(entry="det", grad_name="LinalgDet", vjp=dict(A=_det_vjp))
 def _det(B, A: T):
     """The determinant, by LU."""
     compact, pivots, _ = B._lu_factor(A)
@@ -69,7 +69,7 @@ def _slogdet_vjp(B, g, y, A):
     return _scaled_inverse(B, to_log, A)
 
 
-@op(hidden=True, method=False, entry="slogdet", grad_name="LinalgSlogdet", returns=("sign", "logabsdet"), vjp=dict(A=_slogdet_vjp))
+@linalg_op(entry="slogdet", grad_name="LinalgSlogdet", returns=("sign", "logabsdet"), vjp=dict(A=_slogdet_vjp))
 def _slogdet(B, A: T):
     """The sign and the logarithm of the determinant's absolute value, by LU."""
     compact, pivots, _ = B._lu_factor(A)

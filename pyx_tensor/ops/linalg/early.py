@@ -5,7 +5,7 @@ from ...core.record import namespace
 from ...core.signature import Raw, T
 from ...core.typeinfo import finfo
 from .common import check_info, check_square
-from .lu import _zero_pivot
+from .lu import zero_pivot
 
 
 # --- systems of equations: the right-hand side came first -----------------------------------------------------------
@@ -107,7 +107,7 @@ def btrifact(A, info=None, pivot=True):
     """
     compact, pivots, found = namespace.linalg_lu_factor_ex(A, pivot=pivot)
     if info is None:
-        check_info("btrifact", found, _zero_pivot)
+        check_info("btrifact", found, zero_pivot)
     else:
         info.resize_(found.shape).copy_(found)
     return compact, pivots

@@ -3,7 +3,7 @@ import math
 
 from ...core.definitions import op
 from ...core.signature import T, Ts
-from .common import check_dtype, check_square
+from .common import check_dtype, check_square, linalg_op
 
 
 # --- powers and exponentials --------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def linalg_matrix_exp(B, input: T):
 
 
 # --- equations between tensors ------------------------------------------------------------------------------------
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_tensorinv(B, input: T, ind=2):
     """The inverse of `tensordot(·, A, ...)`: that of A as a matrix from its last dims to its first `ind`.
 
@@ -109,7 +109,7 @@ def linalg_tensorinv(B, input: T, ind=2):
     return B.reshape(B.linalg_inv(B.reshape(input, (math.prod(rows), math.prod(columns)))), columns + rows)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_tensorsolve(B, input: T, other: T, dims=None):
     """X of `tensordot(A, X, X.ndim) = B`.
 
@@ -132,7 +132,7 @@ def linalg_tensorsolve(B, input: T, other: T, dims=None):
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------
-@op(hidden=True, method=False, promote="common")
+@linalg_op(promote="common")
 def linalg_vecdot(B, x: T, y: T, *, dim=-1):
     """The sums of products of two tensors along a dim, the first one conjugated. Shapes broadcast.
 
@@ -142,7 +142,7 @@ def linalg_vecdot(B, x: T, y: T, *, dim=-1):
     return B.sum(B.mul(B.conj(x), y), dim)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_cross(B, input: T, other: T, *, dim=-1):
     """The cross products of vectors of three elements along a dim. Shapes broadcast.
 
@@ -152,7 +152,7 @@ def linalg_cross(B, input: T, other: T, *, dim=-1):
     return B.cross(input, other, dim)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_diagonal(B, A: T, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, a view with them in the last dim.
 
@@ -169,7 +169,7 @@ def _powers(B, x, count):
     return B.narrow(B.cat([ones, B.cumprod(repeated, -1)], -1), -1, 0, count)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_vander(B, x: T, *, N=None):
     """The Vandermonde matrices of vectors (..., n): 1, x, x², … in columns, N of them (n by default).
 
@@ -185,7 +185,7 @@ def linalg_vander(B, x: T, *, N=None):
     return _powers(B, x, N)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_multi_dot(B, tensors: Ts):
     """The product of several matrices (the first and the last may be vectors), in the order that costs least.
 

@@ -2,7 +2,7 @@
 from ...core.definitions import op
 from ...core.signature import T
 from ...core.typeinfo import finfo
-from .common import check_matrices, check_square, title
+from .common import check_matrices, check_square, linalg_op, title
 
 
 def _tolerances(B, name, A, atol, rtol):
@@ -28,7 +28,7 @@ def _is_significant(B, sizes, atol, rtol):
     return B.gt(sizes, B.unsqueeze(bound, -1))
 
 
-def _pinv_vjp(B, g, y, A):
+def pinv_vjp(B, g, y, A):
     """G. Golub & V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems (1973), eq. 4.12."""
     P, Ph, gh = y, B.adjoint(y), B.adjoint(g)
     rows, columns = [B.eye(n, dtype=A.dtype, device=A.device) for n in A.shape[-2:]]
@@ -38,7 +38,7 @@ def _pinv_vjp(B, g, y, A):
     return B.add(result, B.matmul(B.matmul(Ph, P), B.matmul(gh, outside_columns)))
 
 
-@op(hidden=True, method=False, grad_name="LinalgPinv", entry=False, vjp=dict(A=_pinv_vjp))
+@linalg_op(grad_name="LinalgPinv", entry=False, vjp=dict(A=pinv_vjp))
 def _pinv(B, A: T, atol, rtol, hermitian):
     """V diag(1 / S) U^H, without the singular values that the tolerances count as 0."""
     if hermitian:
@@ -52,7 +52,7 @@ def _pinv(B, A: T, atol, rtol, hermitian):
     return B.matmul(B.mul(left, B.unsqueeze(inverted, -2)), right)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_pinv(B, input: T, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The Moore-Penrose inverses of matrices (..., m, n): (..., n, m).
 
@@ -77,7 +77,7 @@ def pinverse(B, input: T, rcond=1e-15):
     return B.linalg_pinv(input, rcond)
 
 
-@op(hidden=True, method=False, nograd=True, entry=False)
+@linalg_op(nograd=True, entry=False)
 def linalg_matrix_rank(B, input: T, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values of matrices (..., m, n) aren't 0, as int64.
 

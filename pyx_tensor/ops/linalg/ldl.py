@@ -1,15 +1,14 @@
 """L D L^T of symmetric and L D L^H of Hermitian matrices that need not be definite."""
-from ...core.definitions import primitive, op
 from ...core.signature import Raw, T
-from .common import check_equations, check_info, check_square
+from .common import check_equations, check_info, check_square, linalg_op, linalg_primitive
 
 
-@primitive(hidden=True, method=False, entry="ldl_factor", nograd=True, returns=("LD", "pivots", "info"))
+@linalg_primitive(entry="ldl_factor", nograd=True, returns=("LD", "pivots", "info"))
 def _ldl_factor(B, input: T, hermitian):
     """LAPACK's sytrf or hetrf of the lower triangle."""
 
 
-@primitive(hidden=True, method=False, entry="ldl_solve", nograd=True)
+@linalg_primitive(entry="ldl_solve", nograd=True)
 def _ldl_solve(B, LD: T, pivots: Raw, right: T, hermitian):
     """LAPACK's sytrs or hetrs."""
 
@@ -18,7 +17,7 @@ def _zero_block(number):
     return f"D[{number},{number}] is exactly zero; the factorization has been completed, but D is singular."
 
 
-@op(hidden=True, method=False, nograd=True, entry=False, returns=("LD", "pivots", "info"))
+@linalg_op(nograd=True, entry=False, returns=("LD", "pivots", "info"))
 def linalg_ldl_factor_ex(B, input: T, *, hermitian=False, check_errors=False):
     """(LD, pivots, info) as `torch.linalg.ldl_factor` gives the first two, with an int32 for each matrix instead of an error."""
     check_square("torch.linalg.ldl_factor_ex", input)
@@ -28,7 +27,7 @@ def linalg_ldl_factor_ex(B, input: T, *, hermitian=False, check_errors=False):
     return B.tril(LD), pivots, info
 
 
-@op(hidden=True, method=False, nograd=True, entry=False, returns=("LD", "pivots"))
+@linalg_op(nograd=True, entry=False, returns=("LD", "pivots"))
 def linalg_ldl_factor(B, input: T, *, hermitian=False):
     """(LD, pivots) of A = L D L^T (L D L^H if `hermitian`): both in one matrix, and the rows exchanged, as LAPACK stores them.
 
@@ -44,7 +43,7 @@ def linalg_ldl_factor(B, input: T, *, hermitian=False):
     return LD, pivots
 
 
-@op(hidden=True, method=False, nograd=True, entry=False)
+@linalg_op(nograd=True, entry=False)
 def linalg_ldl_solve(B, LD: T, pivots: Raw, other: T, *, hermitian=False):
     """X of A X = B from `torch.linalg.ldl_factor`'s results for A; `other` is B, (..., n, k). There is no derivative.
 

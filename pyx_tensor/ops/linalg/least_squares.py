@@ -1,9 +1,8 @@
 """Least squares."""
-from ...core.definitions import op
 from ...core.signature import T
 from ...core.typeinfo import finfo
-from .common import LinAlgError, check_batches, check_info, check_matrices, check_same_dtype
-from .inverses import _pinv_vjp
+from .common import LinAlgError, check_batches, check_info, check_matrices, check_same_dtype, linalg_op
+from .inverses import pinv_vjp
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 WITH_VALUES = ("gelsd", "gelss")        # those that compute singular values
@@ -12,11 +11,11 @@ WITH_VALUES = ("gelsd", "gelss")        # those that compute singular values
 def _lstsq_vjp(B, g, A, right, needs):
     """By way of X = A^+ B."""
     inverse = B.linalg_pinv(A)
-    to_matrix = _pinv_vjp(B, B.matmul(g[0], B.adjoint(right)), inverse, A) if needs[0] else None
+    to_matrix = pinv_vjp(B, B.matmul(g[0], B.adjoint(right)), inverse, A) if needs[0] else None
     return to_matrix, B.matmul(B.adjoint(inverse), g[0])
 
 
-@op(hidden=True, method=False, entry="lstsq", grad_name="LinalgLstsq", returns=("solution", "rank", "singular_values", "info"),
+@linalg_op(entry="lstsq", grad_name="LinalgLstsq", returns=("solution", "rank", "singular_values", "info"),
     nondiff=("rank", "singular_values", "info"), vjp={("A", "right"): _lstsq_vjp})
 def _lstsq(B, A: T, right: T, rcond, driver):
     """The solution of least norm, by singular values."""
@@ -42,7 +41,7 @@ def _read(name, A, right, driver):
     return driver, vector
 
 
-@op(hidden=True, method=False, returns=("solution", "residuals", "rank", "singular_values"))
+@linalg_op(returns=("solution", "residuals", "rank", "singular_values"))
 def linalg_lstsq(B, input: T, b: T, rcond=None, *, driver=None):
     """(solution, residuals, rank, singular_values): the X that minimise |A X - B|, those of least norm.
 

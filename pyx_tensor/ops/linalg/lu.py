@@ -1,8 +1,8 @@
 """LU with row exchanges, and what solves systems of equations by it."""
-from ...core.definitions import methods, op, primitive, publish_function
+from ...core.definitions import methods, op, publish_function
 from ...core.record import namespace
 from ...core.signature import Raw, T
-from .common import check_equations, check_info, check_matrices, check_same_dtype, check_square, zero_on_diagonal
+from .common import check_equations, check_info, check_matrices, check_same_dtype, check_square, linalg_op, linalg_primitive, zero_on_diagonal
 
 
 # --- the factorisation --------------------------------------------------------------------------------------------
@@ -50,13 +50,13 @@ def _lu_vjp(B, g, y):
     return _permuted(B, result, B.argsort(B._lu_permutation(pivots, m)))
 
 
-@primitive(hidden=True, method=False, entry="lu_factor", grad_name="LinalgLuFactorEx", returns=("LU", "pivots", "info"),
+@linalg_primitive(entry="lu_factor", grad_name="LinalgLuFactorEx", returns=("LU", "pivots", "info"),
            nondiff=("pivots", "info"), vjp=dict(A=_lu_vjp))
 def _lu_factor(B, A: T):
     """L and U in one matrix, the row exchanged with row i (counted from 1, int32), and LAPACK's info."""
 
 
-@primitive(hidden=True, method=False, entry="lu_permutation", nograd=True)
+@linalg_primitive(entry="lu_permutation", nograd=True)
 def _lu_permutation(B, pivots: Raw, rows):
     """int64 places with (P^T A)[i] = A[places[i]], from exchanges counted from 1."""
 
@@ -66,12 +66,12 @@ def _needs_pivots(name, pivot):
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
 
 
-def _zero_pivot(number):
+def zero_pivot(number):
     return (f"U[{number},{number}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
             "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 
 
-@op(hidden=True, method=False, returns=("LU", "pivots", "info"))
+@linalg_op(returns=("LU", "pivots", "info"))
 def linalg_lu_factor_ex(B, A: T, *, pivot=True, check_errors=False):
     """(LU, pivots, info) as `torch.linalg.lu_factor` gives the first two, with an int32 for each matrix instead of an error.
 
@@ -81,11 +81,11 @@ def linalg_lu_factor_ex(B, A: T, *, pivot=True, check_errors=False):
     _needs_pivots("linalg.lu_factor", pivot)
     result = B._lu_factor(A)
     if check_errors:
-        check_info("torch.linalg.lu_factor_ex", result[2], _zero_pivot)
+        check_info("torch.linalg.lu_factor_ex", result[2], zero_pivot)
     return tuple(result)
 
 
-@op(hidden=True, method=False, returns=("LU", "pivots"))
+@linalg_op(returns=("LU", "pivots"))
 def linalg_lu_factor(B, A: T, *, pivot=True):
     """(LU, pivots) of A = P L U: both triangles in one matrix, and the rows exchanged one after the other.
 
@@ -106,7 +106,7 @@ def linalg_lu_factor(B, A: T, *, pivot=True):
     pivots=tensor([2, 2], dtype=torch.int32))
     """
     compact, pivots, info = B.linalg_lu_factor_ex(A, pivot=pivot)
-    check_info("torch.linalg.lu_factor", info, _zero_pivot)
+    check_info("torch.linalg.lu_factor", info, zero_pivot)
     return compact, pivots
 
 
@@ -116,7 +116,7 @@ def _permutation_matrix(B, pivots, rows, dtype):
     return B.eq(counted, B.unsqueeze(places, -2)).to(dtype)
 
 
-@op(hidden=True, method=False, returns=("P", "L", "U"))
+@linalg_op(returns=("P", "L", "U"))
 def linalg_lu(B, A: T, *, pivot=True):
     """(P, L, U) with A = P L U: a permutation, a lower triangle with a diagonal of ones, an upper triangle.
 
@@ -161,7 +161,7 @@ methods["lu"] = lu
 
 
 # --- systems of equations -----------------------------------------------------------------------------------------
-@op(hidden=True, method=False, entry="lu_solve")
+@linalg_op(entry="lu_solve")
 def _lu_solve(B, LU: T, pivots: Raw, right: T, adjoint):
     """X of A X = B from A's factors, or of A^H X = B."""
     places = B._lu_permutation(pivots, LU.shape[-1])
@@ -176,7 +176,7 @@ def _lu_solve(B, LU: T, pivots: Raw, right: T, adjoint):
     return _permuted(B, right, B.argsort(places))
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_lu_solve(B, LU: T, pivots: Raw, other: T, *, left=True, adjoint=False):
     """X of A X = B from `torch.linalg.lu_factor`'s results for A.
 
@@ -208,7 +208,7 @@ def _solve_vjp(B, g, y, A, needs):
     return B.neg(B.matmul(to_right, B.adjoint(y[0]))) if needs[0] else None, to_right
 
 
-@op(hidden=True, method=False, entry="solve", grad_name="LinalgSolveEx", returns=("result", "info"), nondiff=("info",),
+@linalg_op(entry="solve", grad_name="LinalgSolveEx", returns=("result", "info"), nondiff=("info",),
     vjp={("A", "right"): _solve_vjp})
 def _solve(B, A: T, right: T):
     """X of A X = B, and LAPACK's info."""
@@ -225,7 +225,7 @@ def _singular(number):
     return "The solver failed because the input matrix is singular."
 
 
-@op(hidden=True, method=False, returns=("result", "info"))
+@linalg_op(returns=("result", "info"))
 def linalg_solve_ex(B, A: T, other: T, *, left=True, check_errors=False):
     """(X, info) as `torch.linalg.solve` gives X, with an int32 for each matrix instead of an error."""
     return _solved(B, "linalg.solve_ex" if check_errors else "linalg.solve", A, other, left, check_errors)
@@ -250,7 +250,7 @@ def _solved(B, name, A, other, left, check_errors):
     return B.squeeze(result, -1) if vector else result, info
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_solve(B, A: T, other: T, *, left=True):
     """X of A X = B, for square matrices that aren't singular.
 
@@ -269,14 +269,14 @@ def linalg_solve(B, A: T, other: T, *, left=True):
 
 
 # --- inverses -----------------------------------------------------------------------------------------------------
-@op(hidden=True, method=False, entry="inv", grad_name="LinalgInvEx", returns=("inverse", "info"), nondiff=("info",),
+@linalg_op(entry="inv", grad_name="LinalgInvEx", returns=("inverse", "info"), nondiff=("info",),
     vjp=dict(A=lambda B, g, y: B.neg(B.matmul(B.adjoint(y[0]), B.matmul(g[0], B.adjoint(y[0]))))))
 def _inv(B, A: T):
     """The inverse, and LAPACK's info."""
     return tuple(B._solve(A, B.eye(A.shape[-1], dtype=A.dtype, device=A.device)))
 
 
-@op(hidden=True, method=False, returns=("inverse", "info"))
+@linalg_op(returns=("inverse", "info"))
 def linalg_inv_ex(B, A: T, *, check_errors=False):
     """(inverse, info) as `torch.linalg.inv` gives the first, with an int32 for each matrix instead of an error."""
     check_square("linalg.inv", A)

@@ -3,7 +3,8 @@ import math
 
 from ...core.definitions import op
 from ...core.signature import T
-from .common import check_matrices, title
+from ..shape import wrapped
+from .common import check_floating, check_matrices, linalg_op, title
 
 STRINGS = ("fro", "nuc")
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
@@ -24,7 +25,7 @@ def _wide_dtype(name, x, dtype):
     return x.to(dtype)
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm (sum |x|^ord)^(1 / ord) of all elements, or along dims.
 
@@ -35,9 +36,8 @@ def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
-    if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title(x.dtype)}")
-    if isinstance(ord, str) or isinstance(ord, complex):
+    check_floating("linalg.vector_norm", x)
+    if isinstance(ord, (str, complex)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
     x = _wide_dtype("linalg.vector_norm", x, dtype)
     dims = list(range(x.ndim)) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else list(dim)
@@ -46,7 +46,18 @@ def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     return B._vector_norm(x, float(ord), dim, keepdim)
 
 
-@op(hidden=True, method=False)
+def _two_dims(x, dim):
+    """Two different dims, counted from the front."""
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    wrapped_dims = [wrapped(d, x.ndim) for d in dims]
+    if wrapped_dims[0] == wrapped_dims[1]:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return wrapped_dims
+
+
+@linalg_op()
 def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of the matrices in two dims.
 
@@ -60,18 +71,9 @@ def linalg_matrix_norm(B, input: T, ord="fro", dim=(-2, -1), keepdim=False, *, d
     """
     if input.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {title(input.dtype)}")
-    dims = [dim] if isinstance(dim, int) else list(dim)
-    if len(dims) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    check_floating("linalg.matrix_norm", input)
+    dims = _two_dims(input, dim)
     x = _wide_dtype("linalg.matrix_norm", input, dtype)
-    for d in dims:
-        if not -x.ndim <= d < x.ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {d})")
-    dims = [d % x.ndim for d in dims]
-    if dims[0] == dims[1]:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
         return B._vector_norm(x, 2.0, dims, keepdim)
     if not (ord == "nuc" or (not isinstance(ord, str) and abs(ord) in (1, 2, math.inf))):
@@ -101,7 +103,7 @@ def _by_singular_values(B, x, ord, dims, keepdim):
     return result
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_norm(B, input: T, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of a vector or a matrix: `vector_norm` along one dim, `matrix_norm` in two.
 
@@ -140,7 +142,7 @@ def frobenius_norm(B, input: T, dim=None, keepdim=False):
 
 
 # --- condition number ---------------------------------------------------------------------------------------------
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_cond(B, input: T, p=None):
     """The condition numbers of matrices (..., n, n) with respect to a norm; inf for singular ones.
 

@@ -1,7 +1,7 @@
 """QR, and products of Householder reflections."""
-from ...core.definitions import op, primitive
+from ...core.definitions import op
 from ...core.signature import T
-from .common import check_matrices, check_same_dtype
+from .common import check_matrices, check_same_dtype, linalg_op, linalg_primitive
 
 
 # --- QR -----------------------------------------------------------------------------------------------------------
@@ -38,12 +38,12 @@ def _qr_vjp(B, g, y, mode):
     return B.cat([result, B.matmul(Q, B.narrow(to_r, -1, k, n - k))], -1) if n > k else result
 
 
-@primitive(hidden=True, method=False, entry="qr", grad_name="LinalgQr", returns=("Q", "R"), vjp=dict(A=_qr_vjp))
+@linalg_primitive(entry="qr", grad_name="LinalgQr", returns=("Q", "R"), vjp=dict(A=_qr_vjp))
 def _qr(B, A: T, mode):
     """Q and R; mode as for `linalg.qr`."""
 
 
-@op(hidden=True, method=False, returns=("Q", "R"))
+@linalg_op(returns=("Q", "R"))
 def linalg_qr(B, A: T, mode="reduced"):
     """(Q, R) with A = Q R, where Q has orthonormal columns and R is an upper triangle.
 
@@ -71,7 +71,7 @@ def qr(B, input: T, some=True):
 
 
 # --- reflections --------------------------------------------------------------------------------------------------
-@primitive(hidden=True, method=False, entry="geqrf", nograd=True, returns=("a", "tau"))
+@linalg_primitive(entry="geqrf", nograd=True, returns=("a", "tau"))
 def _geqrf(B, input: T):
     """LAPACK's geqrf."""
 
@@ -114,7 +114,7 @@ def _check_reflections(name, a, tau):
                            f"matrices of shape {list(a.shape)}")
 
 
-@op(hidden=True, method=False, entry="householder_product")
+@linalg_op(entry="householder_product")
 def _householder_product(B, input: T, tau: T):
     """The first columns of a product of reflections."""
     m, n = input.shape[-2:]
@@ -137,7 +137,7 @@ def linalg_householder_product(B, input: T, tau: T):
     return B._householder_product(input, tau)
 
 
-@op(hidden=True, method=False, entry="ormqr")
+@linalg_op(entry="ormqr")
 def _ormqr(B, input: T, tau: T, other: T, left, transpose):
     """Q times matrices."""
     order = range(tau.shape[-1])

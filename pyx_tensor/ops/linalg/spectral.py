@@ -1,7 +1,7 @@
 """Singular values, eigenvalues, and their vectors."""
-from ...core.definitions import op, primitive
+from ...core.definitions import op
 from ...core.signature import T
-from .common import LinAlgError, check_info, check_matrices, check_square
+from .common import LinAlgError, check_info, check_matrices, check_square, linalg_op, linalg_primitive
 
 
 # --- derivatives --------------------------------------------------------------------------------------------------
@@ -39,7 +39,10 @@ def _svd_vjp(B, g, y):
     Vectors beyond the min(m, n) that belong to singular values are arbitrary; their gradients are left out.
     """
     k = y[1].shape[-1]
-    (U, S, Vh), (to_u, to_s, to_vh) = [(B.narrow(u, -1, 0, k), s, B.narrow(vh, -2, 0, k)) for u, s, vh in (y[:3], g[:3])]
+
+    def needed(values):
+        return B.narrow(values[0], -1, 0, k), values[1], B.narrow(values[2], -2, 0, k)
+    (U, S, Vh), (to_u, to_s, to_vh) = needed(y), needed(g)
     S, to_s = S.to(U.dtype), to_s.to(U.dtype)
     if _unused(B, to_u, to_vh):
         return B.matmul(B.mul(U, B.unsqueeze(to_s, -2)), Vh)
@@ -63,7 +66,7 @@ def _svd_vjp(B, g, y):
     return result
 
 
-@primitive(hidden=True, method=False, entry="svd", grad_name="LinalgSvd", returns=("U", "S", "Vh", "info"), nondiff=("info",),
+@linalg_primitive(entry="svd", grad_name="LinalgSvd", returns=("U", "S", "Vh", "info"), nondiff=("info",),
            vjp=dict(A=_svd_vjp))
 def _svd(B, A: T, full_matrices):
     """The decomposition, and LAPACK's info."""
@@ -74,7 +77,7 @@ def _values_vjp(B, g, A):
     return B.matmul(B.mul(U, B.unsqueeze(g[0].to(U.dtype), -2)), Vh)
 
 
-@primitive(hidden=True, method=False, entry="svdvals", grad_name="LinalgSvd", returns=("S", "info"), nondiff=("info",), vjp=dict(A=_values_vjp))
+@linalg_primitive(entry="svdvals", grad_name="LinalgSvd", returns=("S", "info"), nondiff=("info",), vjp=dict(A=_values_vjp))
 def _svdvals(B, A: T):
     """Singular values alone, and LAPACK's info."""
 
@@ -95,7 +98,7 @@ def _check_driver(name, driver):
         raise RuntimeError(f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
 
 
-@op(hidden=True, method=False, returns=("U", "S", "Vh"))
+@linalg_op(returns=("U", "S", "Vh"))
 def linalg_svd(B, A: T, full_matrices=True, *, driver=None):
     """(U, S, Vh) with A = U diag(S) Vh: orthonormal columns of U and rows of Vh, and singular values S in descending order.
 
@@ -116,7 +119,7 @@ def linalg_svd(B, A: T, full_matrices=True, *, driver=None):
     return U, S, Vh
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_svdvals(B, A: T, *, driver=None):
     """The singular values of matrices (..., m, n) in descending order, (..., min(m, n)).
 
@@ -159,7 +162,7 @@ def _eigh_vjp(B, g, y):
     return B.matmul(V, B.matmul(inner, B.adjoint(V)))
 
 
-@primitive(hidden=True, method=False, entry="eigh", grad_name="LinalgEigh", returns=("eigenvalues", "eigenvectors", "info"), nondiff=("info",),
+@linalg_primitive(entry="eigh", grad_name="LinalgEigh", returns=("eigenvalues", "eigenvectors", "info"), nondiff=("info",),
            vjp=dict(A=_eigh_vjp))
 def _eigh(B, A: T, uplo):
     """The decomposition, and LAPACK's info."""
@@ -170,7 +173,7 @@ def _eigvalsh_vjp(B, g, A, uplo):
     return B.matmul(B.mul(V, B.unsqueeze(g[0].to(V.dtype), -2)), B.adjoint(V))
 
 
-@primitive(hidden=True, method=False, entry="eigvalsh", grad_name="LinalgEigh", returns=("eigenvalues", "info"), nondiff=("info",),
+@linalg_primitive(entry="eigvalsh", grad_name="LinalgEigh", returns=("eigenvalues", "info"), nondiff=("info",),
            vjp=dict(A=_eigvalsh_vjp))
 def _eigvalsh(B, A: T, uplo):
     """Eigenvalues alone, and LAPACK's info."""
@@ -183,7 +186,7 @@ def _triangle_letter(name, A, uplo):
     return uplo.upper()
 
 
-@op(hidden=True, method=False, returns=("eigenvalues", "eigenvectors"))
+@linalg_op(returns=("eigenvalues", "eigenvectors"))
 def linalg_eigh(B, input: T, UPLO="L"):
     """(L, V) with A = V diag(L) V^H, for Hermitian matrices: eigenvalues L in ascending order, and orthonormal columns V.
 
@@ -202,7 +205,7 @@ def linalg_eigh(B, input: T, UPLO="L"):
     return values, vectors
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_eigvalsh(B, input: T, UPLO="L"):
     """The eigenvalues of Hermitian matrices (..., n, n) in ascending order; UPLO tells which triangle is read.
 
@@ -228,7 +231,7 @@ def _eig_vjp(B, g, y):
     return B._solve(B.adjoint(V), B.matmul(inner, B.adjoint(V)))[0]
 
 
-@primitive(hidden=True, method=False, entry="eig", result="complex", grad_name="LinalgEig", returns=("eigenvalues", "eigenvectors", "info"),
+@linalg_primitive(entry="eig", result="complex", grad_name="LinalgEig", returns=("eigenvalues", "eigenvectors", "info"),
            nondiff=("info",), vjp=dict(A=_eig_vjp))
 def _eig(B, A: T):
     """The decomposition, and LAPACK's info."""
@@ -239,7 +242,7 @@ def _eigvals_vjp(B, g, A):
     return B._solve(B.adjoint(V), B.mul(B.unsqueeze(g[0], -1), B.adjoint(V)))[0]
 
 
-@primitive(hidden=True, method=False, entry="eigvals", result="complex", grad_name="LinalgEig", returns=("eigenvalues", "info"),
+@linalg_primitive(entry="eigvals", result="complex", grad_name="LinalgEig", returns=("eigenvalues", "info"),
            nondiff=("info",), vjp=dict(A=_eigvals_vjp))
 def _eigvals(B, A: T):
     """Eigenvalues alone, and LAPACK's info."""
@@ -251,7 +254,7 @@ def _check_finite(B, name, A):
         raise RuntimeError(f"{name}: input tensor should not contain infs or NaNs.")
 
 
-@op(hidden=True, method=False, returns=("eigenvalues", "eigenvectors"))
+@linalg_op(returns=("eigenvalues", "eigenvectors"))
 def linalg_eig(B, input: T):
     """(L, V) with A V = V diag(L), for square matrices: complex eigenvalues and, as columns, vectors of norm 1.
 
@@ -268,7 +271,7 @@ def linalg_eig(B, input: T):
     return values, vectors
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_eigvals(B, input: T):
     """The eigenvalues of square matrices (..., n, n), complex, in no particular order.
 

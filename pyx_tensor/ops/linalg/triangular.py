@@ -1,7 +1,7 @@
 """Triangular systems, and the Cholesky factor."""
-from ...core.definitions import op, primitive
+from ...core.definitions import op
 from ...core.signature import T
-from .common import check_equations, check_info, check_square, zero_on_diagonal
+from .common import check_equations, check_info, check_square, linalg_op, linalg_primitive, zero_on_diagonal
 
 
 # --- triangular systems -------------------------------------------------------------------------------------------
@@ -17,12 +17,12 @@ def _triangular_vjp(B, g, y, A, upper, transpose, unitriangular, needs):
     return B.neg(B.triu(to_matrix, offset) if upper else B.tril(to_matrix, -offset)), to_right
 
 
-@primitive(hidden=True, method=False, entry="triangular_solve", grad_name="LinalgSolveTriangular", vjp={("A", "right"): _triangular_vjp})
+@linalg_primitive(entry="triangular_solve", grad_name="LinalgSolveTriangular", vjp={("A", "right"): _triangular_vjp})
 def _triangular_solve(B, A: T, right: T, upper, transpose, unitriangular):
     """X of A X = B, or of A^T X = B with `transpose`; of A only one triangle is read, without its diagonal if `unitriangular`."""
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_solve_triangular(B, input: T, other: T, *, upper, left=True, unitriangular=False):
     """X of A X = B with a triangular A, or of X A = B.
 
@@ -68,7 +68,7 @@ def _cholesky_vjp(B, g, y, upper):
     return B.adjoint(B._triangular_solve(conjugate, B.adjoint(half), False, True, False))   # that times L^-1
 
 
-@primitive(hidden=True, method=False, entry="cholesky", grad_name="LinalgCholeskyEx", returns=("L", "info"), nondiff=("info",),
+@linalg_primitive(entry="cholesky", grad_name="LinalgCholeskyEx", returns=("L", "info"), nondiff=("info",),
            vjp=dict(input=_cholesky_vjp))
 def _cholesky(B, input: T, upper):
     """The factor and LAPACK's info: the order of the first leading minor that isn't positive, or 0."""
@@ -79,7 +79,7 @@ def _not_positive(number):
             f"{number} is not positive-definite).")
 
 
-@op(hidden=True, method=False, returns=("L", "info"))
+@linalg_op(returns=("L", "info"))
 def linalg_cholesky_ex(B, input: T, *, upper=False, check_errors=False):
     """(L, info) as `torch.linalg.cholesky` gives L, with an int32 for each matrix instead of an error.
 
@@ -92,7 +92,7 @@ def linalg_cholesky_ex(B, input: T, *, upper=False, check_errors=False):
     return factor, info
 
 
-@op(hidden=True, method=False)
+@linalg_op()
 def linalg_cholesky(B, input: T, *, upper=False):
     """The lower triangular L with a positive diagonal of which A = L L^H, for Hermitian positive definite matrices.
 
@@ -125,6 +125,8 @@ def cholesky(B, input: T, upper=False):
 def cholesky_solve(B, input: T, input2: T, upper=False):
     """X of A X = `input` from A's Cholesky factor `input2`: L of A = L L^H, or U of A = U^H U with `upper`.
 
+    One triangle of the factor is read, and its gradient stays in it (PyTorch's doesn't).
+
     >>> L = torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     >>> torch.cholesky_solve(torch.tensor([[6.0], [7.0]]), L)
     tensor([[1.],
@@ -142,7 +144,13 @@ def cholesky_solve(B, input: T, input2: T, upper=False):
 
 @op()
 def cholesky_inverse(B, input: T, upper=False):
-    """The inverse of A from its Cholesky factor: L of A = L L^H, or U of A = U^H U with `upper`."""
+    """The inverse of A from its Cholesky factor: L of A = L L^H, or U of A = U^H U with `upper`.
+
+    One triangle of the factor is read, and its gradient stays in it (PyTorch's doesn't).
+
+    Raises:
+        LinAlgError: the factor has a zero on its diagonal.
+    """
     check_square("cholesky_inverse", input)
     zero = B.eq(B.diagonal(input, 0, -2, -1), 0)
     if bool(B.any(zero)):

@@ -57,53 +57,60 @@ def run(connection, worker_id, num_workers, base_seed, parent, dataset, make_fet
     from ...core.threads import set_num_threads
     from ...multiprocessing.messages import Sender
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if hasattr(signal, "SIGTERM"):
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     set_num_threads(1)
     seed_everything(base_seed, worker_id)
     _info = WorkerInfo(worker_id, num_workers, base_seed + worker_id, dataset)
-    where = f"in DataLoader worker process {worker_id}"
+    maker = _Maker(lambda: make_fetcher(dataset, *options), f"in DataLoader worker process {worker_id}")
     sender = Sender(connection)
-    fetcher = failed = None
     try:
-        try:
-            if init_fn is not None:
-                init_fn(worker_id)
-            fetcher = make_fetcher(dataset, *options)
-        except Exception:
-            failed = ExceptionWrapper(where=where)
+        maker.begin(None if init_fn is None else lambda: init_fn(worker_id))
         while (order := _next_order(connection, parent)) is not None:
             if order == "resume":
-                try:
-                    fetcher, failed = make_fetcher(dataset, *options), None
-                except Exception:
-                    failed = ExceptionWrapper(where=where)
+                maker.begin()
                 sender.put((None, Resumed()))
-                continue
-            number, index = order
-            if failed is not None:
-                sender.put((number, failed))
-                continue
-            _answer(sender, number, fetcher, index, where)
-    except KeyboardInterrupt:
-        pass                   # the loader's process was interrupted too, and says so
-    except (BrokenPipeError, ConnectionResetError):
-        pass                   # the loader is gone
+            else:
+                _send(sender, order[0], maker.make(order[1]), maker.where)
+    except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+        pass                   # the loader's process was interrupted too and says so, or it is gone
     sys.stdout.flush()
     sys.stderr.flush()
 
 
-def _answer(sender, number, fetcher, index, where):
+class _Maker:
+    """Makes the batches of one pass; an exception is a batch too, for the loader to raise."""
+
+    def __init__(self, new_fetcher, where):
+        self.new_fetcher = new_fetcher
+        self.where = where
+
+    def begin(self, init=None):
+        """Begin a pass. What fails now is the answer to every order."""
+        self.fetcher = self.failed = None
+        try:
+            if init is not None:
+                init()
+            self.fetcher = self.new_fetcher()
+        except Exception:
+            self.failed = ExceptionWrapper(where=self.where)
+
+    def make(self, index):
+        """The batch of some indices."""
+        if self.failed is not None:
+            return self.failed
+        try:
+            return self.fetcher.fetch(index)
+        except StopIteration as error:
+            if hasattr(self.fetcher, "stream"):
+                return Finished()
+            return ExceptionWrapper((RuntimeError, error, error.__traceback__), self.where)      # it must not end the pass silently
+        except Exception:
+            return ExceptionWrapper(where=self.where)
+
+
+def _send(sender, number, batch, where):
     try:
-        result = fetcher.fetch(index)
-    except StopIteration as error:
-        result = Finished()
-        if not hasattr(fetcher, "stream"):       # of a data set with an index it is an error, which must not end the pass silently
-            result = ExceptionWrapper((RuntimeError, error, error.__traceback__), where)
-    except Exception:
-        result = ExceptionWrapper(where=where)
-    try:
-        sender.put((number, result))
+        sender.put((number, batch))
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception:          # the batch can't be pickled
