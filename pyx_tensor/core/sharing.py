@@ -3,7 +3,7 @@
 Two strategies make a segment. `file_descriptor`: an anonymous file, whose descriptor is handed from process to process; the
 system frees it with its last user, however that one ends. `file_system`: a named one, found by its name without any descriptor
 left open; what a crash leaves behind is removed by Python's resource tracker when the processes have ended.
-Descriptors are scarce: beyond half of a process's limit new segments are named ones, and received ones aren't kept open.
+Descriptors are scarce: beyond a quarter of a process's limit new segments are named ones, and received ones aren't kept open.
 """
 import errno
 import importlib.util
@@ -58,11 +58,11 @@ def key_of(segment):
 def _descriptor_limit():
     import resource
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return soft // 2 if soft != resource.RLIM_INFINITY else 1 << 20
+    return soft // 4 if soft != resource.RLIM_INFINITY else 1 << 20
 
 
 def is_scarce(fd):
-    """True where half of the descriptors are used; the system gives out the lowest free one."""
+    """True where a quarter of the descriptors is used (one more each may wait in the server); the system gives out the lowest free one."""
     return fd > _descriptor_limit()
 
 

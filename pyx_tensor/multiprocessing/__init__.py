@@ -46,7 +46,7 @@ def set_sharing_strategy(new_strategy):
 
     Args:
         new_strategy: 'file_descriptor' (anonymous memory, gone with its last user whatever happens; each segment takes a file
-            descriptor in each process, and beyond half of the limit named memory is used), or 'file_system' (named memory,
+            descriptor in each process, and beyond a quarter of the limit named memory is used), or 'file_system' (named memory,
             counted, and removed by its last user; what crashed processes leave is removed when all have ended).
     """
     if new_strategy not in _sharing.STRATEGIES:
