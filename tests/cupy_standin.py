@@ -67,9 +67,13 @@ class _Function:
         self.__name__ = function.__name__
         if hasattr(function, "at"):
             self.at = function.at
+        if hasattr(function, "types"):
+            self.types = function.types
 
     def __call__(self, *args, **keywords):
-        return _wrap(self.function(*args, **keywords))
+        with np.errstate(all="ignore"):
+            result = self.function(*args, **keywords)
+        return _wrap(result) if keywords.get("out") is None else keywords["out"]
 
 
 class Device:

@@ -95,6 +95,42 @@ except RuntimeError as error:
     assert out == "False\ndevice 'cuda' is not available: CuPy 13 finds no usable CUDA driver or device: cudaErrorInsufficientDriver\n"
 
 
+def test_a_mismatch_of_versions_is_explained():
+    out = without_cuda("""
+import types
+class CUDARuntimeError(RuntimeError): pass
+def count(): raise CUDARuntimeError("cudaErrorInsufficientDriver")
+runtime = types.SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CUDARuntimeError, runtimeGetVersion=lambda: 13000, driverGetVersion=lambda: 12040)
+sys.modules["cupy"] = types.SimpleNamespace(__version__="14", cuda=types.SimpleNamespace(runtime=runtime))
+for driver in (12040, 0):
+    runtime.driverGetVersion = lambda: driver
+    try:
+        torch.zeros(2, device="cuda")
+    except RuntimeError as error:
+        print(error)
+""").splitlines()
+    assert "it is built for CUDA 13.0, the driver serves CUDA 12.4: update the driver, or pip install" in out[0]
+    assert out[1].endswith("no NVIDIA driver is loaded")
+
+
+def test_a_cupy_that_cannot_be_imported_is_no_missing_one():
+    out = without_cuda("""
+import importlib.abc, importlib.machinery
+del sys.modules["cupy"]
+class Broken(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        return importlib.machinery.ModuleSpec(name, self) if name == "cupy" else None
+    def exec_module(self, module):
+        raise ImportError("libcublas.so.13: cannot open shared object file")
+sys.meta_path.insert(0, Broken())
+try:
+    torch.zeros(2, device="cuda")
+except RuntimeError as error:
+    print(error)
+""")
+    assert "CuPy is installed, but can't be imported: libcublas.so.13: cannot open shared object file; install the one of this machine's CUDA" in out
+
+
 # --- the backend --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("check", backend_suite.CHECKS)
 def test_backend(devices, check):
@@ -169,6 +205,32 @@ def test_a_device_that_is_not_there(devices, wrong):
         cuda.set_device(wrong)
     with pytest.raises(ValueError, match="expected a cuda device, but got cpu"):
         cuda.set_device("cpu")
+
+
+def test_tensors_grow_on_their_device(devices):
+    x = torch.arange(4.0, device="cuda:1")
+    view = x[1:3]
+    x.resize_(2, 4)
+    assert x.flatten()[:4].tolist() == [0, 1, 2, 3] and x.shape == (2, 4) and str(x.device) == "cuda:1"
+    x[0, 1] = 9
+    assert view.tolist() == [9, 2]
+    out = torch.empty(0, device="cuda")
+    torch.add(torch.ones(3, device="cuda"), 1, out=out)
+    assert out.tolist() == [2, 2, 2]
+
+
+def test_addresses(devices):
+    x = torch.arange(6.0, device="cuda")
+    assert x.data_ptr() == x.array.data.ptr and x[2:].data_ptr() == x.data_ptr() + 8 and x.untyped_storage().data_ptr() == x.data_ptr()
+    assert torch.empty(0, device="cuda").data_ptr() == 0
+
+
+def test_memory_is_read_as_other_types(devices):
+    x = torch.arange(4, dtype=torch.int32, device="cuda")
+    y = x.view(torch.uint8)[4:8]
+    assert y.tolist() == [1, 0, 0, 0] and x.view(torch.int64)[1:].tolist() == [2 + (3 << 32)]
+    y[1] = 1
+    assert x[1] == 257
 
 
 # --- streams ------------------------------------------------------------------------------------------------------
@@ -331,6 +393,13 @@ def test_pinned_memory(devices, dtype):
     assert cupy_standin.asked[0] == "set"
 
 
+def test_pinned_storages(devices):
+    x = torch.arange(3.0)
+    for storage in (x.storage(), x.untyped_storage()):
+        pinned = storage.pin_memory()
+        assert not storage.is_pinned() and pinned.is_pinned() and pinned.pin_memory() is pinned and pinned.tolist() == storage.tolist()
+
+
 def test_pinned_memory_from_the_start(devices):
     assert torch.zeros(3, pin_memory=True).is_pinned() and torch.empty(0, pin_memory=True).is_pinned()
     with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
@@ -338,6 +407,14 @@ def test_pinned_memory_from_the_start(devices):
     leaf = torch.ones(2, requires_grad=True)
     (leaf.to("cuda", non_blocking=True) * 3).sum().backward()
     assert leaf.grad.tolist() == [3, 3]
+
+
+def test_loaders_pin_their_batches(devices):
+    data = torch.utils.data.TensorDataset(torch.arange(6.0).reshape(3, 2), torch.arange(3))
+    for x, y in torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True):
+        assert x.is_pinned() and y.is_pinned()
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(1, 2)])
+    assert packed.pin_memory().is_pinned() and not packed.is_pinned()
 
 
 def test_copies_between_devices(devices):

@@ -18,6 +18,7 @@ SPECIAL = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln"
 HELPERS = {"address", "arange_like", "as_strided", "bind", "create", "describe", "device_count", "dtype_name", "empty", "from_numpy",
            "full", "index_of", "offset", "on_host", "place_of", "scalar_like", "strides", "to_numpy", "number", "deterministic", "launch", "like"}
 INSTALL = "pip install 'pyx-tensor[cuda12]' for CUDA 12, or 'pyx-tensor[cuda13]' for CUDA 13"
+CHARS = {"f": "eEfd", "c": "FD"}      # of floating and complex types, as CuPy's functions list them; E is bfloat16
 MOST_NUMBERS = 256
 FIRST_WITH_BFLOAT16 = 14      # of CuPy's major versions
 
@@ -124,6 +125,23 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
         """Must results have the same bits in every run?"""
         return permissions.deterministic
 
+    # -- pointwise entries
+    def bind(self, entry, accepts, function):
+        """As for any module; but arrays of the floating and complex types that one of CuPy's functions knows go there at once. It computes half
+        types in float32 and rounds once."""
+        super().bind(entry, accepts, function)
+        general = self.__dict__.get(entry)
+        direct = _known_types(function, "fc" if "c" in accepts else "f" if "f" in accepts else "")
+        if general is None or not direct:
+            return
+
+        def call(*arrays, out=None):
+            if arrays[0].dtype.char not in direct:
+                return general(*arrays, out=out)
+            return function(*arrays) if out is None else function(*arrays, out=out)
+        call.__name__ = entry
+        setattr(self, entry, call)
+
     # -- arrays
     def to_numpy(self, array):
         self._refuse_in_graph("values are brought to the host")
@@ -160,6 +178,17 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
     def _accumulator(self, name):
         """CUDA's atomic additions know few integer types; uint64 holds all, as overflow wraps."""
         return "uint64" if CATEGORY[name] == "i" else super()._accumulator(name)
+
+
+def _known_types(function, categories):
+    """Characters of the types that a function takes as they are, with results of the same type, of real parts, or bool."""
+    known = set()
+    for kind in getattr(function, "types", ()):
+        given, result = kind.split("->")
+        char = given[0]
+        if set(given) == {char} and result in (char, char.lower(), "?") and any(char in CHARS[c] for c in categories):
+            known.add(char)
+    return "".join(sorted(known))
 
 
 def _dtypes(xp):

@@ -17,13 +17,6 @@ def in_words(size):
     return f"{size:.2f} {UNITS[unit]}" if unit else f"{size} {UNITS[0]}"
 
 
-def owner_of(array):
-    """What holds an ndarray's memory."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array.obj if isinstance(array, memoryview) else array
-
-
 class RuntimeMethods:
     """Part of CupyBackend; `self.cuda` is the module `cupy.cuda`, `self.xp` CuPy."""
 
@@ -191,7 +184,10 @@ class RuntimeMethods:
         size = math.prod(shape) * dtype.itemsize
         return np.frombuffer(self.cuda.alloc_pinned_memory(max(size, 1)), np.uint8, size).view(dtype).reshape(shape)
 
-    def is_pinned(self, owner):
+    def is_pinned(self, array):
+        while isinstance(array, np.ndarray) and array.base is not None:
+            array = array.base
+        owner = array.obj if isinstance(array, memoryview) else array
         return isinstance(owner, self.cuda.PinnedMemoryPointer)
 
     def _refuse_in_graph(self, what):
@@ -200,7 +196,7 @@ class RuntimeMethods:
                                "between replays")
 
     def from_host(self, array, index, non_blocking=False):
-        if not (non_blocking and array.flags.c_contiguous and self.is_pinned(owner_of(array))):
+        if not (non_blocking and array.flags.c_contiguous and self.is_pinned(array)):
             return self.from_numpy(array, index)
         with self.cuda.Device(index):
             result, stream = self.xp.empty(array.shape, dtype=array.dtype), self.cuda.get_current_stream()

@@ -83,8 +83,8 @@ class Backend(DerivedEntries):
         """`to_numpy`, which with `non_blocking` need not wait: the caller reads the values after it has synchronized."""
         return self.to_numpy(array)
 
-    def is_pinned(self, owner):
-        """Is the owner of an ndarray's memory one of those that `pinned_empty` makes?"""
+    def is_pinned(self, array):
+        """Does an ndarray lie in memory of the host that this backend's devices read and write on their own?"""
         return False
 
     def hold(self, array, stream):

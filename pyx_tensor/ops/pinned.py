@@ -1,6 +1,4 @@
 """Pinned memory of the host, which devices read and write on their own, and the memory of CUDA devices that others made."""
-import numpy as np
-
 from ..core.definitions import methods
 from ..core.device import make_device
 from ..core.registry import get_backend, registered_backends
@@ -9,18 +7,9 @@ from ..core.tensor import TensorBase, wrap
 DLPACK_CUDA = (2, 13)      # DLPack's numbers for CUDA's own and its managed memory
 
 
-def _owner(array):
-    """What holds an ndarray's memory."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array.obj if isinstance(array, memoryview) else array
-
-
 def is_pinned(self, device=None):
     """True where the tensor lies in pinned memory."""
-    if self.device.type != "cpu" or "cuda" not in registered_backends():
-        return False
-    return get_backend("cuda").is_pinned(_owner(self.array))
+    return self.device.type == "cpu" and "cuda" in registered_backends() and get_backend("cuda").is_pinned(self.array)
 
 
 def pinned(self, device=None):
@@ -34,7 +23,7 @@ def pinned(self, device=None):
     if is_pinned(self):
         return self
     memory = get_backend("cuda").pinned_empty(tuple(self.shape), self.dtype.numpy)
-    memory[...] = self.detach().numpy() if self.dtype.name != "bfloat16" else self.array
+    memory[...] = self.array
     return wrap(memory, make_device("cpu"))
 
 

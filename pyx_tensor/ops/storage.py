@@ -136,6 +136,14 @@ class _StorageBase:
         moved = self._flat.to(make_device(device))
         return self if moved is self._tensor else self._over(moved)
 
+    def pin_memory(self, device=None):
+        """A copy of this storage in pinned memory (see `Tensor.pin_memory`); itself if it lies there."""
+        return self if self.is_pinned() else self._over(self._flat.pin_memory())
+
+    def is_pinned(self, device=None):
+        """True where the memory is pinned."""
+        return self._flat.is_pinned()
+
     def is_shared(self):
         """True where the memory is shared with other processes (see `Tensor.share_memory_`)."""
         return self._flat.is_shared()

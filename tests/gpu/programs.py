@@ -103,6 +103,6 @@ if OPTIONS.rest[:1] == ["script"]:
     run_script(OPTIONS.rest[1])
     sys.exit()
 part = Part("programs")
-part.each(TRAININGS, train)
-part.each(ON_THE_DEFAULT_DEVICE, script)
+part.each([name for name in TRAININGS if not OPTIONS.rest or name in OPTIONS.rest], train)
+part.each([name for name in ON_THE_DEFAULT_DEVICE if not OPTIONS.rest or name in OPTIONS.rest], script)
 part.end()

@@ -23,8 +23,8 @@ __device__ inline A row_gradient(const T* grad, i64 grad_step, const T* total, A
 
 KERNEL nll_backward(const T* grad, i64 grad_step, const i64* targets, const T* weight, const T* total, T* to_logp, i64 rows, i64 n, i64 ignored) {
     EACH(i, rows * n) {
-        i64 row = i / n, target = targets[row];
-        bool hit = i % n == target && target != ignored;
+        i64 row = over(i, n), target = targets[row];
+        bool hit = rest(i, n) == target && target != ignored;
         narrow(to_logp + i, hit ? -row_gradient(grad, grad_step, total, factor_of(target, n, weight, ignored), row) : (A)0);
     }
 }
@@ -32,9 +32,9 @@ KERNEL nll_backward(const T* grad, i64 grad_step, const i64* targets, const T* w
 KERNEL cross_entropy_backward(const T* grad, i64 grad_step, const T* logp, const i64* targets, const T* weight, const T* total, T* to_scores,
                               i64 rows, i64 n, i64 ignored) {
     EACH(i, rows * n) {
-        i64 row = i / n, target = targets[row];
+        i64 row = over(i, n), target = targets[row];
         A f = factor_of(target, n, weight, ignored);
         A each = f == 0 && target == ignored ? (A)0 : row_gradient(grad, grad_step, total, f, row);
-        narrow(to_scores + i, each * (exp((A)widen(logp[i])) - (i % n == target ? 1 : 0)));
+        narrow(to_scores + i, each * (exp((A)widen(logp[i])) - (rest(i, n) == target ? 1 : 0)));
     }
 }

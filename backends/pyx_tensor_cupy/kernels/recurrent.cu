@@ -2,7 +2,7 @@
 
 __device__ inline A sigmoid_(A x) { return 1 / (1 + exp(-x)); }
 
-#define GATE(array, wide, k) (array + (i / size) * (wide) * size + (k) * size + i % size)
+#define GATE(array, wide, k) (array + over(i, size) * (wide) * size + (k) * size + rest(i, size))
 #define AT(array, k) ((A)widen(*GATE(array, gates_per_cell, k)))
 
 // gates (rows, 4 size): input, forget, cell, output.

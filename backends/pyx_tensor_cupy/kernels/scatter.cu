@@ -7,8 +7,8 @@ __device__ inline void add_to(double* place, double x) { atomicAdd(place, x); }
 // source (outer, count, inner), target (outer, size, inner): the order of additions is left to chance.
 KERNEL index_add(const T* source, const i64* places, A* target, i64 outer, i64 count, i64 inner, i64 size, A alpha) {
     EACH(i, outer * count * inner) {
-        i64 row = i / inner % count, place = places[row];
-        if (place >= 0 && place < size) add_to(target + (i / inner / count * size + place) * inner + i % inner, alpha * (A)widen(source[i]));
+        i64 line = over(i, inner), row = rest(line, count), place = places[row];
+        if (place >= 0 && place < size) add_to(target + (over(line, count) * size + place) * inner + rest(i, inner), alpha * (A)widen(source[i]));
     }
 }
 
@@ -16,7 +16,7 @@ KERNEL index_add(const T* source, const i64* places, A* target, i64 outer, i64 c
 KERNEL index_add_sorted(const T* source, const i64* places, const i64* order, const i64* starts, A* target, i64 outer, i64 count, i64 inner,
                         i64 size, i64 runs, A alpha) {
     EACH(i, outer * runs * inner) {
-        i64 run = i / inner % runs, o = i / inner / runs, at = i % inner;
+        i64 line = over(i, inner), run = rest(line, runs), o = over(line, runs), at = rest(i, inner);
         i64 last = run + 1 < runs ? starts[run + 1] : count, place = places[order[starts[run]]];
         if (place < 0 || place >= size) continue;
         A* to = target + (o * size + place) * inner + at;

@@ -40,7 +40,7 @@ __device__ inline A log_softmax_gradient(A g, A y, A total) { return g - exp(y) 
         } } \
     KERNEL name##_lines(const T* a, T* y, i64 outer, i64 n, i64 inner) { \
         EACH(i, outer * inner) { \
-            i64 start = i / inner * n * inner + i % inner; \
+            i64 start = over(i, inner) * n * inner + rest(i, inner); \
             Peak p = line_peak(a + start, n, inner); \
             for (i64 j = 0; j < n; j++) narrow(y + start + j * inner, name##_of(widen(a[start + j * inner]), p)); \
         } }
@@ -57,7 +57,7 @@ __device__ inline A log_softmax_gradient(A g, A y, A total) { return g - exp(y) 
         } } \
     KERNEL name##_backward_lines(const T* grad, const T* out, T* to_input, i64 outer, i64 n, i64 inner) { \
         EACH(i, outer * inner) { \
-            i64 start = i / inner * n * inner + i % inner, end = start + n * inner; \
+            i64 start = over(i, inner) * n * inner + rest(i, inner), end = start + n * inner; \
             A total = 0; \
             for (i64 j = start; j < end; j += inner) { A g = widen(grad[j]), y = widen(out[j]); (void)y; total += term; } \
             for (i64 j = start; j < end; j += inner) narrow(to_input + j, name##_gradient(widen(grad[j]), widen(out[j]), total)); \

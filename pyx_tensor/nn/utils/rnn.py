@@ -46,12 +46,12 @@ class PackedSequence(_Fields):
         return self.to(*args, **kwargs) if args or kwargs else self.to("cuda")
 
     def pin_memory(self):
-        """The sequences themselves: nothing is gained by pages that stay in memory."""
-        return self
+        """The sequences in pinned memory, from which they are copied to CUDA devices in the background."""
+        return type(self)(self.data.pin_memory(), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
     def is_pinned(self):
-        """False."""
-        return False
+        """Whether the data lie in pinned memory."""
+        return self.data.is_pinned()
 
     @property
     def is_cuda(self):
