@@ -91,6 +91,12 @@ def test_a_query_that_sees_nothing():
     assert not q.grad.isnan().any()
 
 
+def test_the_result_may_be_written_to():
+    q = torch.randn(2, 3, 4, requires_grad=True)
+    grads = [torch.autograd.grad((attention(q, q, q).relu() if new else attention(q, q, q).relu_()).sum(), q)[0] for new in (True, False)]
+    torch.testing.assert_close(*grads)
+
+
 def test_nan_shows():
     q = torch.ones(1, 2, 3)
     q[0, 1, 0] = float("nan")
@@ -123,3 +129,13 @@ def test_what_does_not_fit_is_refused():
             attention(*wrong)
     with pytest.raises(RuntimeError, match="expanded size"):
         attention(q, q, q, torch.zeros(3, 2))
+
+
+def test_the_kernel_itself():
+    """Called as the operation calls it: a TypeError would send the work to the definition, unseen."""
+    from pyx_tensor_cpu import attention as kernel
+    q = np.ones((2, 3, 4), np.float32)
+    for mask in (None, np.zeros((2, 3, 3), np.float32)):
+        result, total = kernel.attention(q, q, q, mask, 0.5, False)
+        grads = kernel.attention_backward(result, q, q, q, mask, total, 0.5, False, (True, True, True, False))
+        assert [g.shape for g in grads[:3]] == [q.shape] * 3 and grads[3] is None

@@ -287,3 +287,16 @@ def test_lazy_layers():
     norm = nn.LazyBatchNorm1d()
     assert norm(torch.randn(4, 7)).shape == (4, 7) and norm.running_mean.shape == (7,) and type(norm) is nn.BatchNorm1d
     assert nn.LazyConvTranspose1d(4, 3, bias=False)(torch.zeros(1, 2, 5)).shape == (1, 4, 7)
+
+
+def test_helpers_of_arguments():
+    from pyx_tensor.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple, _triple
+    assert _pair(3) == (3, 3) and _triple([1, 2, 3]) == (1, 2, 3) and _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    assert _list_with_default([None, 5], [7, 8, 9]) == [8, 5]
+    assert nn.utils.__name__ == "pyx_tensor.nn.utils"       # and not that module
+
+
+def test_memory_formats_change_no_values():
+    layer, x = nn.Conv2d(3, 4, 3), torch.randn(2, 3, 5, 5)
+    expected = layer(x)
+    assert torch.equal(layer.to(memory_format=torch.channels_last)(x.to(memory_format=torch.channels_last)), expected)

@@ -129,3 +129,11 @@ def test_arguments_that_are_no_tensors():
                        (lambda: F.cross_entropy(x, [0, 1]), "target"), (lambda: F.softmax(3.0, 0), "input")):
         with pytest.raises(TypeError, match=f"argument '{name}'.* must be Tensor, not"):
             call()
+
+
+def test_the_ctc_kernel_itself():
+    """Called as the operation calls it: a TypeError would send the work to the definition, unseen."""
+    from pyx_tensor_cpu import ctc
+    log_probs, targets = np.full((4, 2, 3), -np.log(3), np.float32), np.array([[1, 2], [2, 0]])
+    losses, alpha = ctc.ctc_loss(log_probs, targets, [4, 3], [2, 1], 0)
+    assert ctc.ctc_loss_backward(losses, log_probs, targets, [4, 3], [2, 1], 0, losses, alpha).shape == log_probs.shape

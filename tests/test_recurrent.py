@@ -104,6 +104,20 @@ def test_gradients(cell, projected, device):
     assert gradgradcheck(layer, given)
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_gradients_of_some_parameters_only(kind):
+    model, x = getattr(nn, kind)(3, 4), torch.randn(5, 2, 3)
+    model(x)[0].square().sum().backward()
+    whole = {name: p.grad for name, p in model.named_parameters()}
+    for name, parameter in model.named_parameters():
+        for p in model.parameters():
+            p.grad = None
+            p.requires_grad = p is parameter
+        model(x)[0].square().sum().backward()
+        torch.testing.assert_close(parameter.grad, whole[name])
+        assert sum(p.grad is not None for p in model.parameters()) == 1
+
+
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_cells_are_layers_of_one_step(device):
     for cell, module in (("lstm", nn.LSTMCell(3, 5)), ("gru", nn.GRUCell(3, 5)), ("tanh", nn.RNNCell(3, 5)), ("relu", nn.RNNCell(3, 5, nonlinearity="relu"))):
@@ -140,8 +154,17 @@ def test_state_goes_on():
     torch.testing.assert_close(state[1], last[1])
 
 
-def test_the_output_is_kept_for_the_gradient():
-    output, _ = nn.RNN(3, 4)(torch.randn(5, 2, 3))
+def test_writing_to_the_output():
+    """An LSTM keeps its output for the gradient, and says so; of the others it may be written to."""
+    for kind in ("GRU", "RNN"):
+        model, x = getattr(nn, kind)(3, 4), torch.randn(5, 2, 3)
+        model(x)[0].relu_().sum().backward()
+        expected = [p.grad for p in model.parameters()]
+        model.zero_grad()
+        model(x)[0].relu().sum().backward()
+        for p, grad in zip(model.parameters(), expected):
+            torch.testing.assert_close(p.grad, grad)
+    output, _ = nn.LSTM(3, 4)(torch.randn(5, 2, 3))
     output.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         output.sum().backward()
@@ -205,3 +228,16 @@ def test_packed_sequences_on_another_device():
         outcomes.append([t.detach().cpu() for t in (output, h, c, x.grad, *(p.grad for p in model.parameters()))])
     for ours, expected in zip(*outcomes, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", GATES)
+def test_the_kernel_itself(cell):
+    """Called as the operation calls it: a TypeError would send the work to the definition, unseen."""
+    from pyx_tensor_cpu import recurrent
+    arrays, _ = arguments(cell, (3, 2), dtype="float32")
+    for biases in (arrays[5:], (None, None)):
+        given = (*arrays[:5], *biases, None)
+        *results, gates, cells = recurrent.recurrent_layer(*given, cell, (3, 2), False)
+        output, h, *c = results
+        grads = recurrent.recurrent_layer_backward(output, h, c[0] if c else None, *given, output, gates, cells, cell, (3, 2), False, (True,) * 8)
+        assert [None if g is None else g.shape for g in grads[:5]] == [None if a is None else a.shape for a in arrays[:5]]

@@ -1,11 +1,15 @@
 """The models of images: parameter counts as published, what a pass gives, what is refused."""
+import hashlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import pyx_tensor as torch
 from pyx_tensor.vision import models
+from pyx_tensor.vision.models import _weights
 
 COUNTS = {      # parameters as torchvision's documentation has them
     "alexnet": 61100840, "vgg11_bn": 132868840, "densenet121": 7978856, "resnet18": 11689512, "resnet50": 25557032, "resnext50_32x4d": 25028904,
@@ -53,9 +57,11 @@ def test_variants(undrawn):
 
 
 def test_refused():
-    for names in (dict(weights="DEFAULT"), dict(pretrained=True)):
-        with pytest.raises(NotImplementedError, match="load_state_dict"):
-            models.resnet18(**names)
+    for weights in ("IMAGENET1K_V2", "none", models.ResNet50_Weights.DEFAULT, 3):
+        with pytest.raises(ValueError, match="weights must be one of IMAGENET1K_V1, DEFAULT or a member of ResNet18_Weights"):
+            models.resnet18(weights=weights)
+    with pytest.raises(ValueError, match="'num_classes' expected value 1000 but got 10"):
+        models.resnet18(weights="DEFAULT", num_classes=10)
     with pytest.raises(ValueError, match="Unknown model"):
         models.get_model("resnet17")
     with pytest.raises(ValueError, match="3-element"):
@@ -65,3 +71,53 @@ def test_refused():
 def test_models_are_imported_when_asked_for():
     code = "import sys, pyx_tensor; pyx_tensor.nn; assert not any('pyx_tensor.vision' in m for m in sys.modules); pyx_tensor.vision.models.resnet18"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- published weights --------------------------------------------------------------------------------------------
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    """publish(model name, state dict): as if torchvision's authors had published it, in a folder of this machine."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    monkeypatch.setattr(_weights, "BASE", folder.as_uri() + "/")
+    torch.hub.set_dir(tmp_path / "hub")
+
+    def publish(name, state):
+        torch.save(state, folder / "new")
+        file = f"{name}-{hashlib.sha256((folder / 'new').read_bytes()).hexdigest()[:8]}"
+        (folder / "new").rename(folder / f"{file}.pth")
+        monkeypatch.setitem(_weights.weights_of, name, _weights._make(_weights.weights_of[name].__name__.removesuffix("_Weights"), file))
+        return _weights.weights_of[name]
+    yield publish
+    torch.hub._dir = None
+
+
+def test_published_weights(published):
+    torch.manual_seed(3)
+    made = models.squeezenet1_1().eval()
+    kind = published("squeezenet1_1", made.state_dict())
+    x = torch.randn(1, 3, 64, 64)
+    expected = made(x).tolist()
+    for options in (dict(weights="DEFAULT"), dict(weights="IMAGENET1K_V1"), dict(weights=kind.DEFAULT), dict(pretrained=True),
+                    dict(weights="SqueezeNet1_1_Weights.DEFAULT", num_classes=1000)):
+        assert models.squeezenet1_1(progress=False, **options).eval()(x).tolist() == expected
+    next(Path(torch.hub.get_dir(), "checkpoints").iterdir()).write_bytes(b"cut short")
+    with pytest.raises(RuntimeError, match="neither a zip"):
+        models.squeezenet1_1(weights="DEFAULT", progress=False)
+
+
+def test_densenets_early_names(published):
+    state = models.densenet121().state_dict()
+    early = {re.sub(r"(denselayer\d+\.(?:norm|conv))([12])\.", r"\1.\2.", name): value for name, value in state.items()}
+    assert early.keys() != state.keys()
+    published("densenet121", early)
+    assert torch.equal(models.densenet121(weights="DEFAULT", progress=False).features.denseblock1.denselayer1.conv1.weight,
+                       state["features.denseblock1.denselayer1.conv1.weight"])
+
+
+def test_the_files_names():
+    """Every model has weights, and every file's name ends in the digits that are checked."""
+    assert set(_weights.weights_of) == set(models.list_models())
+    urls = [member.url for kind in _weights.weights_of.values() for member in kind.__members__.values()]
+    assert all(re.fullmatch(r"https://download\.pytorch\.org/models/\w+(-owt)?-[0-9a-f]{8}\.pth", url) for url in urls)
+    assert models.ResNet50_Weights.DEFAULT is models.ResNet50_Weights.IMAGENET1K_V2 and models.ResNet18_Weights["DEFAULT"].value == "resnet18-f37072fd"

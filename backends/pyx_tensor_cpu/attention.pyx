@@ -295,8 +295,8 @@ def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, doubl
     return output, total
 
 
-def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, cnp.ndarray output, cnp.ndarray total, double scale,
-                       bint causal, needs):
+def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, cnp.ndarray total, double scale, bint causal,
+                       needs):
     """The gradients of query, key and value; that of a mask is left to the definition."""
     cdef Problem p
     cdef list held = []

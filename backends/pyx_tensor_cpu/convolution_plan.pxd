@@ -62,7 +62,7 @@ cdef cnp.ndarray operand(a, cnp.ndarray like)
 cdef cnp.ndarray bias_of(str name, bias, Py_ssize_t outputs, cnp.ndarray like)
 cdef cnp.ndarray room(tuple shape, cnp.ndarray like)
 cdef cnp.ndarray elements(Py_ssize_t count, cnp.ndarray like)
-cdef tuple all_taps(const Geometry* v, Taps* taps)
-cdef tuple taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps)
+cdef cnp.ndarray all_taps(const Geometry* v, Taps* taps)
+cdef cnp.ndarray taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps)
 cdef Windows windows_of(const Geometry* v, const Taps* taps) noexcept
 cdef bint merges(Windows* s) noexcept nogil

@@ -12,6 +12,7 @@ from pyx_tensor_cpu.level import use_kernels
 
 cnp.import_array()
 
+cdef cnp.dtype INTP = np.dtype(np.intp)
 cdef ConvolutionTable* table = NULL
 
 
@@ -100,45 +101,59 @@ cdef cnp.ndarray elements(Py_ssize_t count, cnp.ndarray like):
 
 # ---- taps -----------------------------------------------------------------------------------------------------------
 
-cdef tuple all_taps(const Geometry* v, Taps* taps):
+cdef cnp.ndarray room_for(const Geometry* v, Taps* taps):
+    """Memory for all taps of a kernel."""
+    cdef Py_ssize_t count = 4 * volume(v.kernel)
+    cdef cnp.ndarray memory = new_array(1, &count, INTP)
+    taps.count = 0
+    taps.offset = <Py_ssize_t*>cnp.PyArray_DATA(memory)
+    taps.element = taps.offset + 3 * volume(v.kernel)
+    return memory
+
+
+cdef inline void add_tap(Taps* taps, const Py_ssize_t* place, Py_ssize_t element) noexcept:
+    cdef int i
+    for i in range(3):
+        taps.offset[3 * taps.count + i] = place[i]
+    taps.element[taps.count] = element
+    taps.count += 1
+
+
+cdef cnp.ndarray all_taps(const Geometry* v, Taps* taps):
     """The kernel's elements as taps of windows of the input; returns what keeps their memory."""
-    offset, element = [], []
-    cdef Py_ssize_t a, b, c
-    for a in range(v.kernel[0]):
-        for b in range(v.kernel[1]):
-            for c in range(v.kernel[2]):
-                offset += [a * v.dilation[0] - v.padding[0], b * v.dilation[1] - v.padding[1], c * v.dilation[2] - v.padding[2]]
-                element.append((a * v.kernel[1] + b) * v.kernel[2] + c)
-    return point_to(taps, offset, element)
-
-
-cdef tuple point_to(Taps* taps, list offset, list element):
-    cdef cnp.ndarray offsets = np.array(offset, np.intp), elements_ = np.array(element, np.intp)
-    taps.count = len(element)
-    taps.offset = <Py_ssize_t*>cnp.PyArray_DATA(offsets)
-    taps.element = <Py_ssize_t*>cnp.PyArray_DATA(elements_)
-    return offsets, elements_
-
-
-cdef tuple taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps):
-    """Those that the outputs at start + q stride of the transposed convolution meet, as taps of windows of its input."""
-    offset, element = [], []
-    cdef Py_ssize_t at[3]
+    cdef cnp.ndarray memory = room_for(v, taps)
     cdef Py_ssize_t place[3]
+    cdef Py_ssize_t at
+    for at in range(volume(v.kernel)):
+        place[0] = at // v.kernel[2] // v.kernel[1] * v.dilation[0] - v.padding[0]
+        place[1] = at // v.kernel[2] % v.kernel[1] * v.dilation[1] - v.padding[1]
+        place[2] = at % v.kernel[2] * v.dilation[2] - v.padding[2]
+        add_tap(taps, place, at)
+    return memory
+
+
+cdef cnp.ndarray taps_of_phase(const Geometry* v, const Py_ssize_t* start, Taps* taps):
+    """Those that the outputs at start + q stride of the transposed convolution meet, as taps of windows of its input; offsets rise."""
+    cdef cnp.ndarray memory = room_for(v, taps)
+    cdef Py_ssize_t place[3]
+    cdef Py_ssize_t at, rest
     cdef int i
     cdef bint meets
-    for at[0] in range(v.kernel[0] - 1, -1, -1):        # so that offsets rise
-        for at[1] in range(v.kernel[1] - 1, -1, -1):
-            for at[2] in range(v.kernel[2] - 1, -1, -1):
-                meets = True
-                for i in range(3):
-                    place[i] = start[i] + v.padding[i] - at[i] * v.dilation[i]
-                    meets = meets and place[i] % v.stride[i] == 0
-                    place[i] = place[i] // v.stride[i]
-                if meets:
-                    offset += [place[0], place[1], place[2]]
-                    element.append((at[0] * v.kernel[1] + at[1]) * v.kernel[2] + at[2])
-    return point_to(taps, offset, element)
+    for at in range(volume(v.kernel) - 1, -1, -1):
+        rest = at
+        meets = True
+        for i in range(2, -1, -1):
+            place[i] = start[i] + v.padding[i] - rest % v.kernel[i] * v.dilation[i]
+            rest = rest // v.kernel[i]
+            if place[i] % v.stride[i]:
+                meets = False
+            elif place[i] < 0:
+                place[i] = -(-place[i] // v.stride[i])
+            else:
+                place[i] = place[i] // v.stride[i]
+        if meets:
+            add_tap(taps, place, at)
+    return memory
 
 
 cdef Windows windows_of(const Geometry* v, const Taps* taps) noexcept:

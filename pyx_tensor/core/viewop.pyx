@@ -88,7 +88,7 @@ cdef class ViewOp(Op):
 def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
     def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
-        if len(sizes) > 1 and is_plain(input):
+        if len(sizes) > 1 and is_plain(input) and not get_mode() & INTERCEPT:
             return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
@@ -106,7 +106,7 @@ def view_function(ViewOp op not None):
     """For any other view."""
     cdef Py_ssize_t n = op.n_params - 1
     def call(*args, **kwargs):
-        if len(args) == n + 1 and not kwargs and is_plain(args[0]):
+        if len(args) == n + 1 and not kwargs and is_plain(args[0]) and not get_mode() & INTERCEPT:
             return op.view(<TensorBase>args[0], args[1:], PLAIN_VIEW)
         return op.invoke(args, kwargs)
     return call

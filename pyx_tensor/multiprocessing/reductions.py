@@ -79,7 +79,7 @@ def _handle(storage, descriptors):
     elif segment.fd >= 0:
         opener = _duplicated(segment.fd)
     else:
-        raise RuntimeError("this tensor came from another process when half of the descriptors that the system allows this one were in "
+        raise RuntimeError("this tensor came from another process when a quarter of the descriptors that the system allows this one was in "
                            "use, so its own wasn't kept and it can't be sent on: send a clone, raise the limit (ulimit -n), or "
                            "choose set_sharing_strategy('file_system')")
     return opener, segment.size, sharing.offset_in(segment, storage), storage.nbytes, storage.dtype

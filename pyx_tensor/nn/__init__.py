@@ -1,6 +1,8 @@
 """Layers, losses and what goes with them."""
 from . import functional, init, modules, utils  # noqa: F401
+from . import utils as _utils
 from .modules import *  # noqa: F401,F403
+utils = _utils        # not the modules' own
 from . import parallel  # noqa: F401,E402
 from .parallel import DataParallel  # noqa: F401,E402
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401

@@ -28,8 +28,8 @@ def _weights(B, query, key, mask, scale, causal):
 
 
 @op(promote="same", method=False, hidden=True, aux=("total",), grad_name="ScaledDotProductAttention", vjp={
-    ("query", "key", "value", "mask"): lambda B, g, y, query, key, value, mask, scale, causal, total, needs:
-        B.attention_backward(g, query, key, value, mask, y, total, scale, causal, needs)})
+    ("query", "key", "value", "mask"): lambda B, g, query, key, value, mask, scale, causal, total, needs:
+        B.attention_backward(g, query, key, value, mask, total, scale, causal, needs)})
 def attention(B, query: T, key: T, value: T, mask: T, scale, causal):
     """`softmax(scale query key^T + mask) value` over the last two dims; leading dims are the same.
 
@@ -39,7 +39,7 @@ def attention(B, query: T, key: T, value: T, mask: T, scale, causal):
 
 
 @op(promote=None, method=False, hidden=True, entry="attention_backward")
-def attention_backward(B, g: T, query: T, key: T, value: T, mask: T, output: T, total: T, scale, causal, needs):
+def attention_backward(B, g: T, query: T, key: T, value: T, mask: T, total: T, scale, causal, needs):
     """The gradients of attention's query, key, value and mask."""
     weights = _weights(B, query, key, mask, scale, causal)
     to_weights = B.matmul(g, B.transpose(value, -2, -1))

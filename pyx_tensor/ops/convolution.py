@@ -5,10 +5,11 @@ For images x (samples, channels, *), weights w (out_channels, channels / groups,
 the weight's gradient is: so each has the other two as its derivatives, of any order.
 """
 import math
+from functools import lru_cache
 
 from ..core.definitions import op
 from ..core.signature import T
-from .sliding import each, extent, grid_of, named_sizes
+from .sliding import each, extent, grid_of, hashable, named_sizes
 
 
 def _conj(B, x):
@@ -90,7 +91,7 @@ def _check_dtypes(input, weight, bias):
                                f"({_TITLES.get(other.dtype.name, other.dtype)}) should be the same")
 
 
-def _check_numbers(weight, stride, padding, dilation, output_padding, groups):
+def _check_numbers(weight_shape, stride, padding, dilation, output_padding, groups):
     if min(padding) < 0:
         raise RuntimeError("negative padding is not supported")
     if min(output_padding) < 0:
@@ -101,14 +102,13 @@ def _check_numbers(weight, stride, padding, dilation, output_padding, groups):
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if min(weight.shape[2:]) <= 0:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {named_sizes('kernel', weight.shape[2:])}")
+    if min(weight_shape[2:]) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {named_sizes('kernel', weight_shape[2:])}")
 
 
-def _check_channels(input, weight, bias, transposed, groups):
-    sizes = weight.shape
+def _check_channels(input_shape, sizes, bias_shape, transposed, groups):
     expected, outputs = (sizes[0], sizes[1] * groups) if transposed else (sizes[1] * groups, sizes[0])
-    if sizes[0] >= groups and sizes[0] % groups == 0 and input.shape[1] == expected and (bias is None or bias.shape == (outputs,)):
+    if sizes[0] >= groups and sizes[0] % groups == 0 and input_shape[1] == expected and bias_shape in (None, (outputs,)):
         return
     sizes = list(sizes)
     if sizes[0] < groups:
@@ -116,39 +116,62 @@ def _check_channels(input, weight, bias, transposed, groups):
     if sizes[0] % groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{sizes}] instead")
     given = f"Given transposed={int(transposed)}" if transposed else f"Given groups={groups}"
-    if input.shape[1] != expected:
-        raise RuntimeError(f"{given}, weight of size {sizes}, expected input{list(input.shape)} to have {expected} channels, but got "
-                           f"{input.shape[1]} channels instead")
+    if input_shape[1] != expected:
+        raise RuntimeError(f"{given}, weight of size {sizes}, expected input{list(input_shape)} to have {expected} channels, but got "
+                           f"{input_shape[1]} channels instead")
     given = f"{given}, weight" if transposed else "Given weight"
     raise RuntimeError(f"{given} of size {sizes}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
-                       f"{list(bias.shape)} instead")
+                       f"{list(bias_shape)} instead")
 
 
-def _grid(input, weight, stride, padding, dilation):
-    grid = grid_of(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+def _grid(size, kernel, stride, padding, dilation):
+    grid = grid_of(size, kernel, stride, padding, dilation)
     if min(grid) < 1:
-        padded, reach = [n + 2 * p for n, p in zip(input.shape[2:], padding)], extent(weight.shape[2:], dilation)
+        padded, reach = [n + 2 * p for n, p in zip(size, padding)], extent(kernel, dilation)
         raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
                            f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size")
     return grid
 
 
-def _transposed_size(input, weight, stride, padding, dilation, output_padding):
+def _transposed_size(size, kernel, stride, padding, dilation, output_padding):
     if any(o >= max(s, d) for o, s, d in zip(output_padding, stride, dilation)):
         raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
                            f"{named_sizes('output_padding', output_padding)} {named_sizes('stride', stride)} {named_sizes('dilation', dilation)}")
-    size = tuple([(n - 1) * s - 2 * p + e + o for n, s, p, e, o in
-                  zip(input.shape[2:], stride, padding, extent(weight.shape[2:], dilation), output_padding)])
-    if min(size) < 1:
-        raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). Calculated output size per channel: "
-                           f"({' x '.join(map(str, size))}). Output size is too small")
-    return size
+    result = tuple([(n - 1) * s - 2 * p + e + o for n, s, p, e, o in zip(size, stride, padding, extent(kernel, dilation), output_padding)])
+    if min(result) < 1:
+        raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, size))}). Calculated output size per channel: "
+                           f"({' x '.join(map(str, result))}). Output size is too small")
+    return result
 
 
 def _numbers(name, value, count):
     """A number for each spatial dim."""
     return each(value, count, lambda: f"expected {name} to be a single integer value or a list of {count} values to match the convolution "
                                       f"dimensions, but got {name}={list(value) if isinstance(value, (tuple, list)) else value}")
+
+
+@lru_cache(256, typed=True)
+def _plan(input_shape, weight_shape, bias_shape, stride, padding, dilation, transposed, output_padding, groups):
+    """(size of the result, stride, padding, dilation) with a number for each spatial dim; RuntimeError where something doesn't fit."""
+    spatial = len(input_shape) - 2
+    if len(weight_shape) != len(input_shape) or spatial < 1:
+        raise RuntimeError(f"Expected {len(weight_shape)}-dimensional input for {len(weight_shape)}-dimensional weight {list(weight_shape)}, but got "
+                           f"{len(input_shape)}-dimensional input of size {list(input_shape)} instead")
+    stride, padding = _numbers("stride", stride, spatial), _numbers("padding", padding, spatial)
+    dilation, output_padding = _numbers("dilation", dilation, spatial), _numbers("output_padding", output_padding, spatial)
+    _check_numbers(weight_shape, stride, padding, dilation, output_padding, groups)
+    _check_channels(input_shape, weight_shape, bias_shape, transposed, groups)
+    size, kernel = input_shape[2:], weight_shape[2:]
+    size = _transposed_size(size, kernel, stride, padding, dilation, output_padding) if transposed else _grid(size, kernel, stride, padding, dilation)
+    return size, stride, padding, dilation
+
+
+def _convolved(B, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    size, stride, padding, dilation = _plan(
+        tuple(input.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), hashable(stride), hashable(padding), hashable(dilation),
+        transposed, hashable(output_padding), groups)
+    _check_dtypes(input, weight, bias)
+    return (B._convolve_transposed if transposed else B._convolve)(input, weight, bias, size, stride, padding, dilation, groups)
 
 
 @op(method=False)
@@ -166,20 +189,7 @@ def convolution(B, input: T, weight: T, bias: T, stride, padding, dilation, tran
     Raises:
         RuntimeError: sizes that don't fit, of which the message tells.
     """
-    spatial = input.ndim - 2
-    if weight.ndim != input.ndim or spatial < 1:
-        raise RuntimeError(f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
-                           f"{input.ndim}-dimensional input of size {list(input.shape)} instead")
-    stride, padding = _numbers("stride", stride, spatial), _numbers("padding", padding, spatial)
-    dilation, output_padding = _numbers("dilation", dilation, spatial), _numbers("output_padding", output_padding, spatial)
-    _check_numbers(weight, stride, padding, dilation, output_padding, groups)
-    _check_channels(input, weight, bias, transposed, groups)
-    _check_dtypes(input, weight, bias)
-    if transposed:
-        size = _transposed_size(input, weight, stride, padding, dilation, output_padding)
-        return B._convolve_transposed(input, weight, bias, size, stride, padding, dilation, groups)
-    grid = _grid(input, weight, stride, padding, dilation)
-    return B._convolve(input, weight, bias, grid, stride, padding, dilation, groups)
+    return _convolved(B, input, weight, bias, stride, padding, dilation, bool(transposed), output_padding, groups)
 
 
 def _batched(name, input, spatial):
@@ -213,12 +223,12 @@ def _define(spatial):
         input, added = _batched(f"conv{spatial}d", input, spatial)
         if isinstance(padding, str):
             input, padding = _padding_by_name(B, input, weight, stride, padding, dilation)
-        y = B.convolution(input, weight, bias, stride, padding, dilation, False, 0, groups)
+        y = _convolved(B, input, weight, bias, stride, padding, dilation, False, 0, groups)
         return B.squeeze(y, 0) if added else y
 
     def backward(B, input: T, weight: T, bias: T = None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         input, added = _batched(f"conv_transpose{spatial}d", input, spatial)
-        y = B.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
+        y = _convolved(B, input, weight, bias, stride, padding, dilation, True, output_padding, groups)
         return B.squeeze(y, 0) if added else y
 
     forward.__name__, backward.__name__ = f"conv{spatial}d", f"conv_transpose{spatial}d"

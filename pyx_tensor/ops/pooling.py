@@ -4,11 +4,12 @@ All dims ahead of the spatial ones are planes. What the windows of a dim see is 
 window, all of one length. A position that a window doesn't have is replaced by another one of it, which a maximum doesn't notice.
 """
 import math
+from functools import lru_cache
 
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.signature import Raw, T
-from .sliding import covered, each, extent
+from .sliding import covered, each, extent, hashable
 
 
 _INT64 = by_name["int64"]
@@ -167,16 +168,17 @@ def read_windows(name, spatial, kernel_size, stride, padding, dilation=1):
     return kernel, numbers("stride", stride, "omitted, ") if given else kernel, numbers("padding", padding), numbers("dilation", dilation)
 
 
-def check_planes(name, input, spatial):
-    if input.ndim not in (spatial + 1, spatial + 2):
+@lru_cache(256, typed=True)
+def _plan(name, spatial, shape, kernel_size, stride, padding, dilation, ceil_mode):
+    """(kernel, grid, stride, padding, dilation) with a number for each spatial dim; RuntimeError where something doesn't fit."""
+    if len(shape) not in (spatial + 1, spatial + 2) or 0 in shape[len(shape) - spatial - 1:]:
         raise RuntimeError(f"{name}: Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
-                           f"but got:{list(input.shape)}")
-    if 0 in input.shape[input.ndim - spatial - 1:]:
-        raise RuntimeError(f"{name}: Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
-                           f"but got:{list(input.shape)}")
+                           f"but got:{list(shape)}")
+    kernel, stride, padding, dilation = read_windows(name, spatial, kernel_size, stride, padding, dilation)
+    return kernel, _pooled_grid(name, shape, kernel, stride, padding, dilation, ceil_mode), stride, padding, dilation
 
 
-def pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode):
+def _pooled_grid(name, shape, kernel, stride, padding, dilation, ceil_mode):
     """How many windows there are; RuntimeError for numbers that don't fit."""
     spatial = len(kernel)
     if min(stride) <= 0:
@@ -190,7 +192,7 @@ def pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode):
     for k, p, d in zip(kernel, padding, dilation):
         if 2 * p > k:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
-    size = tuple(input.shape[input.ndim - spatial:])
+    size = shape[len(shape) - spatial:]
     grid = []
     for n, e, s, p in zip(size, extent(kernel, dilation), stride, padding):
         count = (n + 2 * p - e + (s - 1 if ceil_mode else 0)) // s + 1
@@ -198,7 +200,7 @@ def pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode):
     if min(grid) < 1:
         if spatial == 1:
             raise RuntimeError(f"{name}() Invalid computed output size: {grid[0]}")
-        channels = input.shape[input.ndim - spatial - 1]
+        channels = shape[len(shape) - spatial - 1]
         raise RuntimeError(f"Given input size: ({'x'.join(map(str, (channels, *size)))}). Calculated output size: "
                            f"({'x'.join(map(str, (channels, *[max(g, 0) for g in grid])))}). Output size is too small")
     return tuple(grid)
@@ -206,11 +208,10 @@ def pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode):
 
 def _max_arguments(spatial, input, kernel_size, stride, padding, dilation, ceil_mode):
     name = f"max_pool{spatial}d"
-    check_planes(name, input, spatial)
-    if input.dtype.name == "bool" or (spatial == 1 and not input.dtype.is_floating_point) or input.dtype.is_complex:
+    plan = _plan(name, spatial, tuple(input.shape), hashable(kernel_size), hashable(stride), hashable(padding), hashable(dilation), bool(ceil_mode))
+    if not input.dtype.is_floating_point and (input.dtype.name == "bool" or spatial == 1 or input.dtype.is_complex):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
-    kernel, stride, padding, dilation = read_windows(name, spatial, kernel_size, stride, padding, dilation)
-    return kernel, pooled_grid(name, input, kernel, stride, padding, dilation, ceil_mode), stride, padding, dilation
+    return plan
 
 
 def _needs_floating(name, input):
@@ -247,12 +248,11 @@ def _define_avg(spatial):
     name = f"avg_pool{spatial}d"
 
     def pool(B, input: T, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        check_planes(name, input, spatial)
-        _needs_floating(name, input)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        kernel, stride, padding, _ = read_windows(name, spatial, kernel_size, stride, padding)
-        grid = pooled_grid(name, input, kernel, stride, padding, (1,) * spatial, ceil_mode)
+        kernel, grid, stride, padding, _ = _plan(name, spatial, tuple(input.shape), hashable(kernel_size), hashable(stride), hashable(padding), 1,
+                                                 bool(ceil_mode))
+        _needs_floating(name, input)
         return B._avg_pool(input, kernel, grid, stride, padding, bool(count_include_pad), divisor_override or 0)
 
     pool.__name__ = name

@@ -79,6 +79,8 @@ def _network(cell, data, batch_sizes, states, params, has_biases, num_layers, dr
         data = outputs[0] if directions == 1 else B.cat(outputs, -1)
         if dropout and train and layer < num_layers - 1:
             data = B.dropout(data, dropout, True)
+    if cell != "lstm" and data is outputs[0] and data.requires_grad:
+        data = B.clone(data)        # the layer keeps its output for the gradient, and programs write to it (PyTorch refuses that of an LSTM's)
     return data, tuple(B.stack(list(parts)) for parts in zip(*finals))
 
 

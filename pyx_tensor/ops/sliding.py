@@ -32,6 +32,11 @@ def each(value, count, complain):
     return numbers
 
 
+def hashable(numbers):
+    """Numbers as the key of a cache."""
+    return tuple(numbers) if type(numbers) is list else numbers
+
+
 def extent(kernel, dilation):
     """How far a window reaches, its first and last element included."""
     return tuple([d * (k - 1) + 1 for k, d in zip(kernel, dilation)])

@@ -6,7 +6,7 @@ from .tensorwise import TensorwiseOptimizer
 
 
 def _root_mean_square(tensor):
-    return float(tensor.norm()) / tensor.numel() ** 0.5
+    return (tensor * tensor).mean().item() ** 0.5
 
 
 class Adafactor(TensorwiseOptimizer):
@@ -62,12 +62,14 @@ class Adafactor(TensorwiseOptimizer):
             least_square = finfo(parameter.dtype).eps
         new = step ** group["beta2_decay"]
         size = max(least_size, _root_mean_square(parameter)) * min(lr, step**-0.5)
-        parameter.mul_(1 - lr * group["weight_decay"])
+        if group["weight_decay"]:
+            parameter.mul_(1 - lr * group["weight_decay"])
+        squares = gradient * gradient
         if parameter.ndim < 2:
-            variance = state["variance"].lerp_(gradient.square(), new)
+            variance = state["variance"].lerp_(squares, new)
         else:
-            rows = state["row_var"].lerp_(gradient.square().mean(-1, keepdim=True), new)
-            columns = state["col_var"].lerp_(gradient.square().mean(-2, keepdim=True), new)
+            rows = state["row_var"].lerp_(squares.mean(-1, keepdim=True), new)
+            columns = state["col_var"].lerp_(squares.mean(-2, keepdim=True), new)
             variance = (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=least_square))
         update = variance.clamp(min=least_square * least_square).rsqrt_().mul_(gradient)
         parameter.add_(update, alpha=-size / max(1.0, _root_mean_square(update) / group["d"]))

@@ -27,7 +27,8 @@ def _orthogonalized(matrix, coefficients, steps, eps):
     x = _rounded(x / _rounded(x.norm()).clamp(min=eps))
     for _ in range(steps):
         gram = _rounded(x @ x.t())
-        x = _rounded(ops.addmm(x, _rounded(ops.addmm(gram, gram, gram, beta=b, alpha=c)), x, beta=a))
+        polynomial = _rounded((gram * b).add_(gram @ gram, alpha=c))
+        x = _rounded((x * a).add_(polynomial @ x))
     return x.t() if tall else x
 
 

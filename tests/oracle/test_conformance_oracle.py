@@ -33,7 +33,8 @@ def results(name, pattern=None):
     """Unit -> status, of a run of the list's units (or of those that match a pattern)."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "result.json"
-        command = [sys.executable, str(HERE / "run.py"), "--module", "pyx_tensor", "--jobs", "2", "--out", str(out), *RUNS[name]]
+        command = [sys.executable, str(HERE / "run.py"), "--module", "pyx_tensor", "--jobs", "2", "--sample-timeout", "60", "--op-timeout", "300",
+                   "--out", str(out), *RUNS[name]]
         run = subprocess.run(command + (["--ops", pattern] if pattern else []), capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
         (suite,) = json.loads(out.read_text())["suites"].values()

@@ -23,11 +23,13 @@
 #if defined(__GNUC__)
 #define TILE_INLINE static inline __attribute__((always_inline))
 #define TILE_UNROLL _Pragma("GCC unroll 8")
+#define TILE_RESTRICT __restrict__
 typedef float tile_f32_vector __attribute__((vector_size(TILE_BYTES), aligned(4), may_alias));
 typedef double tile_f64_vector __attribute__((vector_size(TILE_BYTES), aligned(8), may_alias));
 #else
 #define TILE_INLINE static __inline
 #define TILE_UNROLL
+#define TILE_RESTRICT __restrict
 #endif
 
 #define TILE_REAL float

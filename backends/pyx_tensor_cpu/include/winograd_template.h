@@ -57,6 +57,13 @@ static void WINOGRAD_NAME(output)(const WINOGRAD_REAL *from, ptrdiff_t step, WIN
     }
 }
 #undef LANES
+#else           /* never called: the driver asks HAS_WINOGRAD */
+static void WINOGRAD_NAME(input)(const WINOGRAD_REAL *line, ptrdiff_t row, ptrdiff_t part, WINOGRAD_REAL *to, ptrdiff_t step) {
+    (void)line, (void)row, (void)part, (void)to, (void)step;
+}
+static void WINOGRAD_NAME(output)(const WINOGRAD_REAL *from, ptrdiff_t step, WINOGRAD_REAL start, WINOGRAD_REAL *to) {
+    (void)from, (void)step, (void)start, (void)to;
+}
 #endif
 
 /* G w, for three vectors of TILE_ROWS weights. */
@@ -85,7 +92,7 @@ static void WINOGRAD_NAME(weights)(const WINOGRAD_REAL *w, WINOGRAD_REAL *to, pt
 
 /* Every fourth element to each of four parts. */
 static void WINOGRAD_NAME(split)(const WINOGRAD_REAL *x, ptrdiff_t quads, WINOGRAD_REAL *to, ptrdiff_t part) {
-    WINOGRAD_REAL *restrict a = to, *restrict b = to + part, *restrict c = to + 2 * part, *restrict d = to + 3 * part;
+    WINOGRAD_REAL *TILE_RESTRICT a = to, *TILE_RESTRICT b = to + part, *TILE_RESTRICT c = to + 2 * part, *TILE_RESTRICT d = to + 3 * part;
     for (ptrdiff_t i = 0; i < quads; i++) {
         a[i] = x[4 * i];
         b[i] = x[4 * i + 1];

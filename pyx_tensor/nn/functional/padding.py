@@ -1,19 +1,21 @@
 """Padding."""
-from ...core.dtype import by_name
+import numpy as np
+
 from ...ops import namespace as ops
 
 
 def _reflected(before, size, after):
-    return [2 * (size - 1) - abs(i) if abs(i) >= size else abs(i) for i in range(-before, size + after)]
+    places = np.abs(np.arange(-before, size + after))
+    return np.where(places >= size, 2 * (size - 1) - places, places)
 
 
 def _replicated(before, size, after):
-    return [min(max(i, 0), size - 1) for i in range(-before, size + after)]
+    return np.clip(np.arange(-before, size + after), 0, size - 1)
 
 
 def _wrapped(before, size, after):
-    kept = range(max(-before, 0), size + min(after, 0))       # what is taken away doesn't come back at the other end
-    return [kept[i % len(kept)] for i in range(-max(before, 0), len(kept) + max(after, 0))]
+    first, count = max(-before, 0), size + min(before, 0) + min(after, 0)       # what is taken away doesn't come back at the other end
+    return first + np.arange(-max(before, 0), count + max(after, 0)) % count
 
 
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
@@ -47,7 +49,7 @@ def pad(input, pad, mode="constant", value=None):
         before, after = pad[2 * at:2 * at + 2]
         if before or after:
             places = _PLACES[mode](before, input.size(last - at), after)
-            result = ops.index_select(result, last - at, ops.tensor(places, dtype=by_name["int64"], device=input.device))
+            result = ops.index_select(result, last - at, ops.from_numpy(places).to(input.device))
     return ops.clone(input) if result is input else result
 
 

@@ -6,13 +6,9 @@ from .. import init
 from ...ops import namespace as ops
 from ..parameter import Parameter
 from .module import Module
+from .utils import _ntuple, _reverse_repeat_tuple
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
-
-
-def _tuple(value, count):
-    """A number for each dim, from one for all or a sequence."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
 
 
 class _ConvNd(Module):
@@ -21,13 +17,13 @@ class _ConvNd(Module):
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode, device, dtype):
         super().__init__()
-        n = self._dims
+        numbers = _ntuple(self._dims)
         self._check(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride = _tuple(kernel_size, n), _tuple(stride, n)
-        self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
-        self.dilation = _tuple(dilation, n)
-        self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
+        self.kernel_size, self.stride = numbers(kernel_size), numbers(stride)
+        self.padding = padding if isinstance(padding, str) else numbers(padding)
+        self.dilation = numbers(dilation)
+        self.transposed, self.output_padding = self._transposed, numbers(output_padding)
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = self._border()
         self._make_parameters(bias, device, dtype)
@@ -42,7 +38,7 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
-            if padding == "same" and any(s != 1 for s in _tuple(stride, self._dims)):
+            if padding == "same" and any(s != 1 for s in _ntuple(self._dims)(stride)):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'")
@@ -50,7 +46,7 @@ class _ConvNd(Module):
     def _border(self):
         """`functional.pad`'s argument for the padding."""
         if not isinstance(self.padding, str):
-            return [p for p in reversed(self.padding) for _ in range(2)]
+            return _reverse_repeat_tuple(self.padding, 2)
         if self.padding == "valid":
             return [0] * (2 * self._dims)
         totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]

@@ -326,17 +326,19 @@ class Module(HookedModule, StatefulModule):
     def to(self, *args, **kwargs):
         """Move and cast parameters and buffers in place: ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``.
 
-        A dtype (floating or complex) changes only what is floating or complex; the device changes everything.
+        A dtype (floating or complex) changes only what is floating or complex; the device changes everything. A
+        ``memory_format`` is that of 4- and 5-dimensional ones.
         """
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, "
                             f"but got desired dtype={dtype}")
 
         def convert(tensor):
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            options = {} if memory_format is None or tensor.dim() not in (4, 5) else dict(memory_format=memory_format)
             return tensor.to(device=tensor.device if device is None else device,
-                             dtype=tensor.dtype if target is None else target, non_blocking=non_blocking)
+                             dtype=tensor.dtype if target is None else target, non_blocking=non_blocking, **options)
 
         return self._apply(convert)
 
@@ -451,9 +453,7 @@ def _convert_parameter(parameter, fn):
 
 
 def _parse_to(*args, device=None, dtype=None, non_blocking=False, memory_format=None):
-    """(device, dtype, non_blocking) from the arguments of ``to``."""
-    if memory_format is not None:
-        raise NotImplementedError("nn.Module.to: memory_format is not supported")
+    """(device, dtype, non_blocking, memory_format) from the arguments of ``to``."""
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
@@ -463,7 +463,7 @@ def _parse_to(*args, device=None, dtype=None, non_blocking=False, memory_format=
             non_blocking = arg
         elif arg is not None:
             device = arg
-    return None if device is None else make_device(device), dtype, non_blocking
+    return None if device is None else make_device(device), dtype, non_blocking, memory_format
 
 
 def _indent(text):

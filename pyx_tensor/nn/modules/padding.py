@@ -1,7 +1,7 @@
 """Padding layers."""
 from .. import functional as F
-from .conv import _tuple
 from .module import Module
+from .utils import _ntuple
 
 
 class _PadNd(Module):
@@ -9,7 +9,7 @@ class _PadNd(Module):
 
     def __init__(self, padding):
         super().__init__()
-        self.padding = _tuple(padding, 2 * self._dims)
+        self.padding = _ntuple(2 * self._dims)(padding)
 
     def forward(self, input):
         return F.pad(input, self.padding, self._mode)

@@ -1,7 +1,7 @@
 """Pooling layers."""
 from .. import functional as F
-from .conv import _tuple
 from .module import Module
+from .utils import _ntuple
 
 
 class _MaxPoolNd(Module):
@@ -50,8 +50,8 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        self.kernel_size = _tuple(kernel_size, self._dims)
-        self.stride, self.padding = self.kernel_size if stride is None else _tuple(stride, self._dims), _tuple(padding, self._dims)
+        self.kernel_size = _ntuple(self._dims)(kernel_size)
+        self.stride, self.padding = self.kernel_size if stride is None else _ntuple(self._dims)(stride), _ntuple(self._dims)(padding)
 
     def forward(self, input, indices, output_size=None):
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -98,8 +98,8 @@ class AvgPool1d(Module):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
-        self.kernel_size, self.stride = _tuple(kernel_size, 1), _tuple(kernel_size if stride is None else stride, 1)
-        self.padding, self.ceil_mode, self.count_include_pad = _tuple(padding, 1), ceil_mode, count_include_pad
+        self.kernel_size, self.stride = _ntuple(1)(kernel_size), _ntuple(1)(kernel_size if stride is None else stride)
+        self.padding, self.ceil_mode, self.count_include_pad = _ntuple(1)(padding), ceil_mode, count_include_pad
 
     def forward(self, input):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
@@ -137,9 +137,9 @@ class _FractionalMaxPoolNd(Module):
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
         n, name = self._dims, type(self).__name__
-        self.kernel_size, self.return_indices = _tuple(kernel_size, n), return_indices
-        self.output_size = None if output_size is None else _tuple(output_size, n)
-        self.output_ratio = None if output_ratio is None else _tuple(output_ratio, n)
+        self.kernel_size, self.return_indices = _ntuple(n)(kernel_size), return_indices
+        self.output_size = None if output_size is None else _ntuple(n)(output_size)
+        self.output_ratio = None if output_ratio is None else _ntuple(n)(output_ratio)
         self.register_buffer("_random_samples", _random_samples)
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")

@@ -2,6 +2,7 @@
 
 A state dict that torchvision has written loads into the model of the same name.
 """
+from ._weights import enums as _enums
 from .alexnet import AlexNet, alexnet  # noqa: F401
 from .densenet import DenseNet, densenet121, densenet161, densenet169, densenet201  # noqa: F401
 from .inception import Inception3, InceptionOutputs, inception_v3  # noqa: F401
@@ -10,6 +11,8 @@ from .resnet import (  # noqa: F401
     wide_resnet101_2)
 from .squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1  # noqa: F401
 from .vgg import VGG, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn  # noqa: F401
+
+globals().update(_enums)           # ResNet18_Weights and so on
 
 _BUILDERS = {name: function for name, function in list(globals().items()) if callable(function) and name.islower() and not name.startswith("_")}
 

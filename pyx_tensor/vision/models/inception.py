@@ -181,4 +181,4 @@ class Inception3(nn.Module):
         return InceptionOutputs(x, aux) if self.training and self.aux_logits else x
 
 
-inception_v3 = builder("inception_v3", Inception3, "Inception v3 (Szegedy et al., 2016).")
+inception_v3 = builder("inception_v3", Inception3, "Inception v3 (Szegedy et al., 2016).", transform_input=True, init_weights=False)

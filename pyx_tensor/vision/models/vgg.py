@@ -64,7 +64,8 @@ def _vgg(depth, batch_norm, **kwargs):
 
 def _define(depth, batch_norm):
     name = f"vgg{depth}_bn" if batch_norm else f"vgg{depth}"
-    return builder(name, partial(_vgg, depth, batch_norm), f"VGG of {depth} layers{' with batch normalisation' * batch_norm} (Simonyan, Zisserman, 2015).")
+    return builder(name, partial(_vgg, depth, batch_norm), f"VGG of {depth} layers{' with batch normalisation' * batch_norm} (Simonyan, Zisserman, 2015).",
+                   init_weights=False)
 
 
 vgg11, vgg13, vgg16, vgg19 = [_define(depth, False) for depth in _PLANS]
