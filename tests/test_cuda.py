@@ -593,3 +593,10 @@ def test_gradients_cross_devices_of_the_reference_backend():
     assert str(leaf.grad.device) == "reference:1" and leaf.grad.tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="same device"):
         torch.optim.SGD([leaf], 0.1) and leaf.add(torch.ones(2, device="reference:2"))
+
+
+def test_searching_for_one_number_without_a_kernel():
+    boundaries, number = torch.tensor([1.0, 2.0, 3.0], device="reference"), torch.tensor(2.0, device="reference")
+    for right, expected in ((False, 1), (True, 2)):
+        found = torch.searchsorted(boundaries, number, right=right)
+        assert found.shape == () and found == expected and torch.bucketize(number, boundaries, right=right) == expected

@@ -8,7 +8,9 @@ from ..core.tensor import TensorBase
 @op(promote="common", nograd=True, hidden=True, entry="searchsorted", method=False)
 def _searchsorted(B, boundaries: T, values: T, right):
     """Where values belong in rows of sorted boundaries: the number of boundaries below them (or not above: `right`)."""
-    below = (B.le if right else B.lt)(B.unsqueeze(boundaries, -2 if boundaries.ndim > 1 else 0), B.unsqueeze(values, -1))
+    if values.ndim:
+        boundaries = B.unsqueeze(boundaries, -2 if boundaries.ndim > 1 else 0)
+    below = (B.le if right else B.lt)(boundaries, B.unsqueeze(values, -1))
     if right:     # NaN is above all
         below = B.logical_or(below, B.isnan(B.unsqueeze(values, -1)))
     return B.sum(below, -1)
