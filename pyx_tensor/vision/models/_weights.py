@@ -72,3 +72,8 @@ def find_weights(model, weights, pretrained):
     elif isinstance(weights, kind):
         return weights
     raise ValueError(f"{model}: weights must be one of {', '.join(kind.__members__)} or a member of {kind.__name__}, got {weights!r}")
+
+
+def urls_of(*models):
+    """model -> URL of its first training: early torchvision's `model_urls`."""
+    return {model: weights_of[model][_V1].url for model in models}

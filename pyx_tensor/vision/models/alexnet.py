@@ -1,6 +1,7 @@
 """AlexNet (Krizhevsky, 2014)."""
 from ... import nn
 from ._builder import builder
+from ._weights import urls_of
 
 
 class AlexNet(nn.Module):
@@ -31,3 +32,5 @@ class AlexNet(nn.Module):
 
 
 alexnet = builder("alexnet", AlexNet, "AlexNet (Krizhevsky, 2014).")
+
+model_urls = urls_of("alexnet")

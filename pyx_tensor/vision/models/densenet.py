@@ -6,6 +6,7 @@ from ... import nn
 from ...ops import namespace as ops
 from ...utils.checkpoint import checkpoint
 from ._builder import builder
+from ._weights import urls_of
 
 
 class _DenseLayer(nn.Module):
@@ -106,3 +107,5 @@ densenet121 = _define("densenet121", 32, (6, 12, 24, 16), 64)
 densenet161 = _define("densenet161", 48, (6, 12, 36, 24), 96)
 densenet169 = _define("densenet169", 32, (6, 12, 32, 32), 64)
 densenet201 = _define("densenet201", 32, (6, 12, 48, 32), 64)
+
+model_urls = urls_of("densenet121", "densenet161", "densenet169", "densenet201")

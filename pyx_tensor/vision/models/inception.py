@@ -5,6 +5,7 @@ from collections import namedtuple
 from ... import nn
 from ...ops import namespace as ops
 from ._builder import builder
+from ._weights import urls_of
 
 F = nn.functional
 
@@ -182,3 +183,5 @@ class Inception3(nn.Module):
 
 
 inception_v3 = builder("inception_v3", Inception3, "Inception v3 (Szegedy et al., 2016).", transform_input=True, init_weights=False)
+
+model_urls = urls_of("inception_v3")

@@ -3,6 +3,7 @@ from functools import partial
 
 from ... import nn
 from ._builder import builder
+from ._weights import urls_of
 
 
 def _conv3x3(channels, outputs, stride=1, groups=1, dilation=1):
@@ -136,3 +137,6 @@ resnext101_32x8d = _define("resnext101_32x8d", Bottleneck, (3, 4, 23, 3), groups
 resnext101_64x4d = _define("resnext101_64x4d", Bottleneck, (3, 4, 23, 3), groups=64, width_per_group=4)
 wide_resnet50_2 = _define("wide_resnet50_2", Bottleneck, (3, 4, 6, 3), width_per_group=128)
 wide_resnet101_2 = _define("wide_resnet101_2", Bottleneck, (3, 4, 23, 3), width_per_group=128)
+
+model_urls = urls_of(
+    "resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d", "wide_resnet50_2", "wide_resnet101_2")

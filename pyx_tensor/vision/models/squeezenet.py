@@ -4,6 +4,7 @@ from functools import partial
 from ... import nn
 from ...ops import namespace as ops
 from ._builder import builder
+from ._weights import urls_of
 
 _FIRES = {      # squeeze and expand channels of each fire module; None: pooling
     "1_0": ((96, 7), [(16, 64), (16, 64), (32, 128), None, (32, 128), (48, 192), (48, 192), (64, 256), None, (64, 256)]),
@@ -69,3 +70,5 @@ class SqueezeNet(nn.Module):
 
 squeezenet1_0 = builder("squeezenet1_0", partial(SqueezeNet, "1_0"), "SqueezeNet 1.0 (Iandola et al., 2016).")
 squeezenet1_1 = builder("squeezenet1_1", partial(SqueezeNet, "1_1"), "SqueezeNet 1.1, with 2.4 times less to compute than 1.0.")
+
+model_urls = urls_of("squeezenet1_0", "squeezenet1_1")

@@ -3,6 +3,7 @@ from functools import partial
 
 from ... import nn
 from ._builder import builder
+from ._weights import urls_of
 
 _PLANS = {      # channels of each convolution; P: pooling
     11: "64 P 128 P 256 256 P 512 512 P 512 512 P", 13: "64 64 P 128 128 P 256 256 P 512 512 P 512 512 P",
@@ -70,3 +71,5 @@ def _define(depth, batch_norm):
 
 vgg11, vgg13, vgg16, vgg19 = [_define(depth, False) for depth in _PLANS]
 vgg11_bn, vgg13_bn, vgg16_bn, vgg19_bn = [_define(depth, True) for depth in _PLANS]
+
+model_urls = urls_of("vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn")
