@@ -245,8 +245,8 @@ S["nonzero_static"] = lambda f: [call(f(3, 4) > 0, size=3), call(f(2) > 9, size=
 S["unravel_index"] = lambda f: call(f.index(12, 5), (3, 4))
 # --- windows
 S["constant_pad_nd"] = lambda f: [call(f(2, 3, 4), (1, 2, -1, 0)), call(f(2, 3), (0, 1, 2, 0, ), 1.5)]
-S["convolution"] = lambda f: [call(f(2, 4, 5, 3), f(6, 2, 3, 2), f(6), (2, 1), (1, 0), (1, 2), False, 0, 2),
-                              call(f(2, 4, 3), f(4, 1, 3), None, 2, 1, 1, True, 1, 2)]
+S["convolution"] = lambda f: [call(f(2, 4, 5, 3), f(6, 2, 3, 2), f(6), (2, 1), (1, 0), (1, 2), False, (0, 0), 2),
+                              call(f(2, 4, 3), f(4, 1, 3), None, (2,), (1,), (1,), True, (1,), 2)]
 S["conv1d"] = lambda f: [call(f(2, 3, 6), f(4, 3, 3), f(4), 2, 1), call(f(4, 5), f(4, 1, 2), None, 1, "same", 2, 4)]
 S["conv2d"] = lambda f: [call(f(2, 2, 4, 5), f(3, 2, 3, 2), f(3), padding=1), call(f(2, 5, 4), f(4, 2, 1, 1), stride=2)]
 S["conv3d"] = lambda f: call(f(1, 2, 3, 4, 3), f(2, 2, 2, 3, 2), f(2), 1, (1, 0, 1))

@@ -147,7 +147,7 @@ def _padded_targets(B, targets, target_lengths, batch, where):
 
 
 @op(method=False)
-def ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+def ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """The negative log likelihood of label sequences under all their alignments (Graves et al., 2006).
 
     Args:

@@ -9,7 +9,7 @@ from op_samples import EARLY, RANDOM, Maker, S, calls
 
 torch = pytest.importorskip("torch")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
-TOLERANCE = dict(float16=2e-3, bfloat16=2e-2, float32=1e-5, complex64=1e-5)
+TOLERANCE = dict(float16=5e-3, bfloat16=2e-2, float32=1e-5, complex64=1e-5)
 
 
 def outcome(lib, name, c):
@@ -50,6 +50,9 @@ KNOWN = {
     ("matrix_exp", "float16"), ("matrix_exp", "bfloat16"),                                   # PyTorch's are NaN
     ("cholesky_inverse", "complex64"),                                                       # a diagonal that isn't real
     ("histc", "bfloat16"),                                                                   # bins of rounded numbers
+    *[(name, dtype) for name in ("stft", "istft") for dtype in ("float16", "bfloat16")],     # computed in float32
+    *[("gru_cell", dtype) for dtype in ("uint8", "int8", "int16", "int32", "int64")],       # computed in float32
+    *[("max_pool1d_with_indices", dtype) for dtype in ("uint8", "int8", "int16", "int32", "int64")], ("avg_pool1d", "int64"),      # floats only
 }
 
 
