@@ -291,7 +291,8 @@ def test_no_descriptors_are_lost():
 
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)      # what runs in the background ignores it
 sys.path.insert(0, {tests!r})
 import test_data_workers as module
 from pyx_tensor.utils.data import DataLoader
