@@ -189,3 +189,16 @@ def test_summary_writer(tmp_path):
     found = written(tmp_path)
     assert found["loss"] == 0.5 and found["plain"] == 2 and found["weights"] == "histo"
     assert any(tag.startswith("note") for tag in found) and "curve" in found and 1.0 in found.values()
+
+
+def test_views_are_seen_in_every_form():
+    x = torch.ones(2, 5)
+    with torch.autograd.profiler.profile() as prof:
+        x.view(10), x.view((5, 2)), x[0], x[0:1], x[0, 1:2], x.transpose(0, 1), x.unsqueeze(0)
+    counts = {event.key: event.count for event in prof.key_averages()}
+    assert sum(counts.values()) == 7 and counts["aten::view"] == 2 and counts["aten::select"] == counts["aten::transpose"] == counts["aten::unsqueeze"] == 1
+
+
+def test_the_profiler_is_found_without_an_import_of_its_own():
+    code = "import pyx_tensor as torch\nwith torch.autograd.profiler.profile() as prof:\n    torch.ones(2).exp()\nassert prof.key_averages()"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -101,3 +101,10 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function, FunctionCtx, InplaceFunction, function_for  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402
 from .variable import Variable  # noqa: E402
+
+
+def __getattr__(name):
+    if name != "profiler":      # the one module here that most programs never use
+        raise AttributeError(f"module 'pyx_tensor.autograd' has no attribute {name!r}")
+    from importlib import import_module
+    return import_module(".profiler", __name__)

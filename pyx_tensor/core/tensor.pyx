@@ -510,6 +510,7 @@ cdef class TensorBase:
         if self.is_view:
             self.view = view.record()
             self.viewed = None
+            self.is_view = view.is_view
             self.origin = view.origin
             self.recorded = view.recorded
         if view.requires:

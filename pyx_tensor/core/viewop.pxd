@@ -3,4 +3,5 @@ from .tensor cimport TensorBase
 
 cdef class ViewOp(Op):
     cdef int view_kind                # the rule in geometry.pyx
+    cdef object of(self, TensorBase t, tuple args)
     cdef object view(self, TensorBase t, tuple args, int origin)

@@ -82,23 +82,27 @@ cdef class ViewOp(Op):
         return self.view(t, args, MULTI_OUTPUT)
 
     cdef object call1(self, object a):
-        return self.view(<TensorBase>a, (), PLAIN_VIEW) if is_plain(a) and not get_mode() & INTERCEPT else self.run([a])
+        return self.of(<TensorBase>a, ()) if is_plain(a) else self.run([a])
+
+    cdef object of(self, TensorBase t, tuple args):
+        """The view of a plain tensor: at once where nobody wants to see the call."""
+        return self.run([t, *args]) if get_mode() & (INTERCEPT | PROFILE) else self.view(t, args, PLAIN_VIEW)
 
 
 def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
     def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
-        if len(sizes) > 1 and is_plain(input) and not get_mode() & INTERCEPT:
-            return op.view(<TensorBase>input, (sizes,), PLAIN_VIEW)
+        if len(sizes) > 1 and is_plain(input):
+            return op.of(<TensorBase>input, (sizes,))
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
             sizes = () if named is None else (named,)
-        if not sizes or not is_plain(input) or get_mode() & INTERCEPT:
+        if not sizes or not is_plain(input):
             return op(input, *sizes)
         first = sizes[0]
         if isinstance(first, DType):
             return op(input, first)
-        return op.view(<TensorBase>input, (sizes if isinstance(first, int) or hasattr(first, "__index__") else first,), PLAIN_VIEW)
+        return op.of(<TensorBase>input, (sizes if isinstance(first, int) or hasattr(first, "__index__") else first,))
     return call
 
 
@@ -106,8 +110,8 @@ def view_function(ViewOp op not None):
     """For any other view."""
     cdef Py_ssize_t n = op.n_params - 1
     def call(*args, **kwargs):
-        if len(args) == n + 1 and not kwargs and is_plain(args[0]) and not get_mode() & INTERCEPT:
-            return op.view(<TensorBase>args[0], args[1:], PLAIN_VIEW)
+        if len(args) == n + 1 and not kwargs and is_plain(args[0]):
+            return op.of(<TensorBase>args[0], args[1:])
         return op.invoke(args, kwargs)
     return call
 
@@ -118,11 +122,11 @@ def getitem_function(ViewOp select not None, ViewOp index not None, general):
         if not is_plain(x) or get_mode() & INTERCEPT:
             return general(x, key)
         if type(key) is int:
-            return select.view(<TensorBase>x, (0, key), PLAIN_VIEW) if (<TensorBase>x).ndim_() else general(x, key)
+            return select.of(<TensorBase>x, (0, key)) if (<TensorBase>x).ndim_() else general(x, key)
         if type(key) is slice:
-            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
+            return index.of(<TensorBase>x, (key,))
         if type(key) is tuple and is_basic(<tuple>key):
-            return index.view(<TensorBase>x, (key,), PLAIN_VIEW)
+            return index.of(<TensorBase>x, (key,))
         return general(x, key)
     return getitem
 

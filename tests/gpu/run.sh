@@ -7,8 +7,7 @@
 # With --standin it is tried out without a GPU, over NumPy.
 #
 # Needs CUDA, PyTorch, CuPy, NumPy, Cython, setuptools, ml_dtypes and a C compiler; no network. What else is missing is installed from wheels
-# in .wheels/ (scipy-openblas64). The run of PyTorch's database of operators needs its program at .wheels/conformance/run.py or
-# ../shared/conformance/run.py.
+# in .wheels/ (scipy-openblas64).
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -59,14 +58,8 @@ part kit 200 "$python" tests/gpu/kit.py --seconds 180 $standin
 part programs 200 "$python" tests/gpu/programs.py --seconds 180 $standin
 part operations 220 "$python" tests/gpu/operations.py --seconds 200 $standin
 part gradients 220 "$python" tests/gpu/gradients.py --seconds 200 $standin
-conformance=$root/.wheels/conformance/run.py
-[ -e "$conformance" ] || conformance=$root/../shared/conformance/run.py
-if [ -e "$conformance" ]; then
-    PYTHONPATH=$PYTHONPATH:$root/tests/gpu part database 220 "$python" "$conformance" --module on_cuda --suite ops --max-samples 3 --jobs 8 --mem-gb 0 \
-        --list-fail --out "$out/database.json"
-else
-    failed+=("database: $conformance isn't there")
-fi
+PYTHONPATH=$PYTHONPATH:$root/tests/gpu part database 220 "$python" tests/oracle/conformance/run.py --module on_cuda --suite ops --max-samples 3 --jobs 8 \
+    --mem-gb 0 --list-fail --out "$out/database.json"
 finish
 [ -e "$out/database.log" ] && tail -n 3 "$out/database.log"
 
