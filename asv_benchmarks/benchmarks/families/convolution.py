@@ -1,0 +1,53 @@
+"""Images: convolution and pooling."""
+from .base import _Family
+
+
+class Convolution(_Family):
+    """Images through convolutions, forward and with both gradients."""
+    shapes = {      # images, weight, stride, padding, groups
+        "(8,3,224,224) to 64, 7x7, step 2": ((8, 3, 224, 224), (64, 3, 7, 7), 2, 3, 1),
+        "(8,64,56,56) to 64, 3x3": ((8, 64, 56, 56), (64, 64, 3, 3), 1, 1, 1),
+        "(8,256,14,14) to 256, 3x3": ((8, 256, 14, 14), (256, 256, 3, 3), 1, 1, 1),
+        "(8,256,56,56) to 64, 1x1": ((8, 256, 56, 56), (64, 256, 1, 1), 1, 0, 1),
+        "(32,1,28,28) to 32, 5x5": ((32, 1, 28, 28), (32, 1, 5, 5), 1, 2, 1),
+        "(8,64,56,56) depthwise 3x3": ((8, 64, 56, 56), (64, 1, 3, 3), 1, 1, 64),
+    }
+    prepare = f"""
+shapes = {shapes!r}
+
+def forward(name):
+    image, weight, stride, padding, groups = shapes[name]
+    x, w = torch.randn(image), torch.randn(weight)
+    return lambda: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups)
+
+def gradients(name):
+    image, weight, stride, padding, groups = shapes[name]
+    x, w = torch.randn(image, requires_grad=True), torch.randn(weight, requires_grad=True)
+    y = torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups)
+    g = torch.randn(y.shape)
+    return lambda: torch.autograd.grad(torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups), (x, w), g)
+
+runs = {{}}
+
+def run(kind, name):
+    if (kind, name) not in runs:
+        runs[kind, name] = kind(name)
+    return runs[kind, name]()
+"""
+    cases = {**{f"{name}, forward": f"run(forward, {name!r})" for name in shapes},
+             **{f"{name}, all": f"run(gradients, {name!r})" for name in shapes}}
+
+
+class Pooling(_Family):
+    """(8, 64, 112, 112) by windows of 3x3, two apart."""
+    prepare = """
+F = torch.nn.functional
+x = torch.randn(8, 64, 112, 112)
+leaf = torch.randn(8, 64, 112, 112, requires_grad=True)
+g = torch.randn(8, 64, 56, 56)
+"""
+    cases = {
+        "max": "F.max_pool2d(x, 3, 2, 1)", "average": "F.avg_pool2d(x, 3, 2, 1)",
+        "max, gradient": "torch.autograd.grad(F.max_pool2d(leaf, 3, 2, 1), leaf, g)",
+        "average, gradient": "torch.autograd.grad(F.avg_pool2d(leaf, 3, 2, 1), leaf, g)",
+    }
