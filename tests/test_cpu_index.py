@@ -355,7 +355,7 @@ BAD = [
     (RuntimeError, OUT.format(2, 0, 2), lambda a: I.index_add(a, 0, np.array([2]), a[:1])),
     (RuntimeError, "must match self", lambda a: I.index_add(a, 0, np.array([0, 1]), a[:1])),
     (IndexError, OUT.format(3, 1, 3), lambda a: I.index_copy(a, 1, np.array([3]), a[:, :1])),
-    (RuntimeError, "boolean", lambda a: M.masked_select(a, np.array([1, 0, 1]))),
+    (TypeError, "boolean", lambda a: M.masked_select(a, np.array([1, 0, 1]))),
     (RuntimeError, "number of elements", lambda a: M.masked_scatter(a, a > 0, a[:1])),
     (ValueError, "broadcast", lambda a: M.masked_fill(a, np.ones(2, bool), 0)),
     (IndexError, "Dimension out of range", lambda a: I.index_select(a, 5, np.array([0]))),

@@ -18,6 +18,12 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
                                 void* data, int flags, void* obj)
 
+cdef extern from *:
+    """
+    static int pyx_set_number(PyArrayObject* array, PyObject* value) { return PyArray_SETITEM(array, (char*)PyArray_DATA(array), value); }
+    """
+    int set_number "pyx_set_number"(ndarray array, object value) except -1
+
 cdef enum:
     MAX_DIMS = 64
 
@@ -79,8 +85,13 @@ def full(shape, value, dtype):
 def fill_(ndarray dst not None, value):
     """Write `value`, a number or a 0-dim array, everywhere; integers wrap."""
     check_writeable(dst, "fill_")
-    cdef ndarray source = np.asarray(value)
     cdef ndarray scalar = new_array(0, NULL, dst.dtype)
+    cdef ndarray source
+    if type(value) is int and 0 <= value <= 127 or type(value) is float and cnp.PyArray_ISFLOAT(dst):
+        set_number(scalar, value)         # without an array of the value's own type
+        convert_into(dst, scalar)
+        return dst
+    source = np.asarray(value)
     if cnp.PyArray_NDIM(source):
         raise ValueError(f"fill_: the value has shape {value.shape}, expected a number or a 0-dim array")
     assign(scalar, source)
@@ -164,6 +175,8 @@ def cat(arrays, Py_ssize_t dim):
         return copy(arrays[0])
     first = kept[0]
     ndim = cnp.PyArray_NDIM(first)
+    if dim < 0:
+        dim += ndim
     if not 0 <= dim < ndim:
         raise ValueError(f"cat: dim {dim} is out of range for arrays of {ndim} dimensions")
     for d in range(ndim):
@@ -257,6 +270,36 @@ def roll(ndarray a not None, shifts, dims):
         convert_into(narrow(result, d, 0, shift), narrow(a, d, size - shift, shift))
         a = result
     return a
+
+
+def constant_pad_nd(ndarray a not None, pad, value=0):
+    """A copy with `value` put around it: pad tells how many before and after along the last dim, then along the one before, and so on.
+
+    TypeError where that can't be, or the value doesn't surely fit: the caller knows what to do then.
+    """
+    cdef Py_ssize_t shape[MAX_DIMS]
+    cdef ndarray result, source = a, target
+    cdef Py_ssize_t before, after, size
+    cdef int ndim = cnp.PyArray_NDIM(a), d, at
+    if len(pad) % 2 or len(pad) > 2 * ndim or not (type(value) is int and 0 <= value <= 127 or type(value) is float and (<object>a).dtype.kind in "fc"):
+        raise TypeError(f"constant_pad_nd: padding {pad} with {value!r} of an array of shape {(<object>a).shape} and dtype {a.dtype}")
+    for d in range(ndim):
+        shape[d] = cnp.PyArray_DIM(a, d)
+    for at in range(len(pad) // 2):
+        d, before, after = ndim - 1 - at, pad[2 * at], pad[2 * at + 1]
+        if shape[d] + min(before, 0) + min(after, 0) < 0:
+            raise TypeError(f"constant_pad_nd: padding {pad} takes more away than an array of shape {(<object>a).shape} has")
+        shape[d] += before + after
+    result = target = new_array(ndim, shape, a.dtype)
+    if cnp.PyArray_SIZE(result) != cnp.PyArray_SIZE(a) or min(pad, default=0) < 0:
+        fill_(result, value)
+    for at in range(len(pad) // 2):
+        d, before, after = ndim - 1 - at, pad[2 * at], pad[2 * at + 1]
+        size = cnp.PyArray_DIM(a, d) + min(before, 0) + min(after, 0)
+        source = narrow(source, d, max(-before, 0), size)
+        target = narrow(target, d, max(before, 0), size)
+    convert_into(target, source)
+    return result
 
 
 # ---- views ----

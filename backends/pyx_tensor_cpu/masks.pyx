@@ -161,7 +161,10 @@ cdef tuple broadcast_pair(cnp.ndarray array, cnp.ndarray mask):
 
 
 def masked_select(cnp.ndarray array not None, cnp.ndarray mask not None):
-    array, mask = broadcast_pair(array, as_mask(mask, "masked_select"))
+    """The elements where the mask is true; both broadcast. TypeError for a mask that isn't boolean."""
+    if cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL:
+        raise TypeError(f"masked_select: expected a boolean mask, got dtype {mask.dtype}")
+    array, mask = broadcast_pair(array, mask)
     return compressed(array, mask, array.dtype)
 
 

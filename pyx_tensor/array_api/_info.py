@@ -1,7 +1,9 @@
 """Dtypes, devices, and what the namespace says of itself."""
+import numpy as np
+
 from ..core import dtype as _dtypes
 from ..core.device import get_default_device, make_device
-from ..core.dtype import by_name
+from ..core.dtype import DType, by_name, of_numpy
 from ..core.registry import get_backend
 from ..core.tensor import TensorBase
 from ..core.typeinfo import finfo as _finfo
@@ -15,7 +17,10 @@ KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex f
 
 
 def _dtype_of(x):
-    return x.dtype if isinstance(x, TensorBase) else x
+    """The dtype of an array, or that a dtype, ours or NumPy's, stands for."""
+    if isinstance(x, TensorBase):
+        return x.dtype
+    return x if isinstance(x, DType) else of_numpy(np.dtype(x))
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -63,8 +68,8 @@ def isdtype(dtype, kind, /):
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"isdtype: unknown kind {kind!r}, expected one of {', '.join(KINDS)}")
-        return dtype.name in KINDS[kind]
-    return dtype is kind
+        return _dtype_of(dtype).name in KINDS[kind]
+    return _dtype_of(dtype) is _dtype_of(kind)
 
 
 class __array_namespace_info__:

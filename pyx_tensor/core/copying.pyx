@@ -21,7 +21,7 @@ def new_like(TensorBase t not None, fill):
     return new_tensor(array, t.dtype, t.device)
 
 
-def copied(TensorBase t not None, bint preserve):
+cpdef TensorBase copied(TensorBase t, bint preserve):
     """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
     if preserve and type(t.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>t.array):
         order = dense_order(t)
@@ -32,7 +32,7 @@ def copied(TensorBase t not None, bint preserve):
     return new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
 
 
-def converted(TensorBase t not None, DType dtype, Device device, bint non_blocking=False):
+cpdef TensorBase converted(TensorBase t, DType dtype, Device device, bint non_blocking=False):
     """The values as another dtype and/or on another device (None: as here). `non_blocking` copies needn't be waited for."""
     cdef Device target = t.device
     if device is not None:

@@ -100,7 +100,7 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
-           numbers="any", scope=namespace, refuse=None, exact_out=None, out_apart=False):
+           numbers="any", scope=namespace, refuse=None, exact_out=None, out_apart=False, call=None):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -117,8 +117,8 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
     keeps_dtype = promote in (None, "same") and result == "same" and bool(vjp or nograd)
     signature.out_apart = out_apart
     operation.exact_out = keeps_dtype if exact_out is None else exact_out
-    shape = _call_shape(signature, bool(returns or aux))
-    return _publish(operation, shape(operation), method=method, inplace=inplace, hidden=hidden, public=public,
+    parser = call or _call_shape(signature, bool(returns or aux))
+    return _publish(operation, parser(operation), method=method, inplace=inplace, hidden=hidden, public=public,
                     scope=scope)
 
 
@@ -141,6 +141,7 @@ def op(**options):
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.
         out_apart: `out=` may not be an operand's own memory, as results are written while operands are still read elsewhere.
+        call: makes the function that users call from the operation, where the signature's usual parser is too slow.
         exact_out: `out=` must have the result's dtype, not one that it can be cast to. By default so where operands aren't promoted.
     """
     return lambda function: define(Signature(function), primitive=False, **options)

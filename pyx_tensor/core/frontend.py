@@ -77,42 +77,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """The values as an ndarray, wherever the tensor is; not for writing."""
         return self.device.backend.to_numpy(self.array)
 
-    def item(self):
-        """The value of a one-element tensor as a Python number."""
-        if self.numel() != 1:
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        value = self._host_array().reshape(()).item()
-        return float(value) if self.dtype.name == "bfloat16" else value
-
     def tolist(self):
         """The values as nested lists of Python numbers (a number for a 0-dim tensor)."""
         array = self._host_array()
         return (array.astype(np.float32) if self.dtype.name == "bfloat16" else array).tolist()
-
-    def __bool__(self):
-        if self.numel() != 1:
-            what = "no values" if self.numel() == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.item())
-
-    def _only_element(self):
-        if self.numel() != 1:
-            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape)}")
-        return self.item()
-
-    def __float__(self):
-        return float(self._only_element())
-
-    def __int__(self):
-        return int(self._only_element())
-
-    def __complex__(self):
-        return complex(self._only_element())
-
-    def __index__(self):
-        if self.numel() != 1 or self.dtype.is_floating_point or self.dtype.is_complex:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
 
     def __iter__(self):
         if self.ndim == 0:
@@ -276,25 +244,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return RemovableHandle(node.accumulate_hooks, hook)
 
     # -- type and place
-    def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
-        """This tensor with another dtype and/or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
-
-        Returns the tensor itself where nothing would change (unless `copy`). With `non_blocking`, copies between pinned memory and a CUDA device
-        are only begun: what is done on the device afterwards comes after them, the host has to synchronize.
-        """
-        for arg in args:
-            if isinstance(arg, DType):
-                dtype = arg
-            elif isinstance(arg, TensorBase):
-                dtype, device = arg.dtype, arg.device
-            elif isinstance(arg, bool):
-                non_blocking = arg
-            elif arg is not None:
-                device = make_device(arg)
-        if device is not None:
-            device = make_device(device)
-        return B._to(self, dtype, device, copy, non_blocking)
-
     def type(self, dtype=None, non_blocking=False):
         """The type's name such as 'torch.FloatTensor', or this tensor as another type."""
         if dtype is None:
@@ -384,17 +333,6 @@ class Parameter(Tensor):
             memo[id(self)] = copied
         return memo[id(self)]
 
-
-def _typed(name):
-    def convert(self, memory_format=None):
-        return self.to(by_name[name])
-    convert.__doc__ = f"This tensor as {name}."
-    return convert
-
-
-for _method, _name in dict(float="float32", double="float64", half="float16", bfloat16="bfloat16", int="int32", long="int64", short="int16",
-                           char="int8", byte="uint8", bool="bool", cfloat="complex64", cdouble="complex128").items():
-    setattr(Tensor, _method, _typed(_name))
 
 _UFUNC_OPERATORS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "floor_divide": "floor_divide",

@@ -1,4 +1,5 @@
 """The functions that users call: one compiled parser per shape of signature, each bound to an operation."""
+from .dtype cimport DType
 from .mode cimport NO_GRAD, get_mode
 from .op cimport Op
 from .operands cimport is_plain, scaled
@@ -45,8 +46,11 @@ def scaling_function(Op op):
     return call
 
 
-def reduction_function(Op op not None):
-    """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one."""
+def reduction_function(Op op not None, Op quick=None, DType apart=None):
+    """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one.
+
+    `quick` stands for a composite `op` where that gives the same: for tensors that aren't of the dtype `apart`.
+    """
     cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
     def call(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
         cdef list args
@@ -56,12 +60,23 @@ def reduction_function(Op op not None):
             keepdim = keepdims
         if dtype is not None and not typed:
             raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
-        if out is None and dtype is None and takes_dims and is_plain(input) and not get_mode() & ~NO_GRAD:
-            result = op.reduce(<TensorBase>input, dim, keepdim)
+        if out is None and dtype is None and takes_dims and is_plain(input) and not get_mode() & ~NO_GRAD and (<TensorBase>input).dtype is not apart:
+            result = (op if quick is None else quick).reduce(<TensorBase>input, dim, keepdim)
             if result is not None:
                 return result
         args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
         return op.run(args) if out is None else op.run_out(args, out)
+    return call
+
+
+def extremum_function(Op op not None, Op of_all not None):
+    """`max` and `min`: of all elements by `of_all`, all other forms by `op`."""
+    def call(input, *args, **kwargs):
+        if not args and not kwargs and is_plain(input) and not get_mode() & ~NO_GRAD and (<TensorBase>input).numel():
+            result = of_all.reduce(<TensorBase>input, None, False)
+            if result is not None:
+                return result
+        return op.invoke((input, *args), kwargs)
     return call
 
 

@@ -19,6 +19,7 @@ cdef int slice_(Geometry* g, int dim, object start, object stop, object step) ex
 cdef int slice_bounds(Geometry* g, int dim, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step) except -1
 cdef int unsqueeze(Geometry* g, int dim) except -1
 cdef int apply_view(int kind, Geometry* g, tuple args) except -1
+cdef int view_as(Geometry* g, object sizes) except -1
 cdef int index_basic(Geometry* g, tuple index) except -1
 cdef bint reshape_strides(Geometry* g, const Geometry* wanted) noexcept nogil
 cdef int infer_size(Geometry* wanted, object sizes, Py_ssize_t count) except -1

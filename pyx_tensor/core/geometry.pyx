@@ -238,7 +238,7 @@ cdef bint reshape_strides(Geometry* g, const Geometry* wanted) noexcept nogil:
     return True
 
 
-cdef int _view(Geometry* g, object sizes) except -1:
+cdef int view_as(Geometry* g, object sizes) except -1:
     cdef Geometry wanted
     infer_size(&wanted, sizes, numel(g))
     if not reshape_strides(g, &wanted):
@@ -373,7 +373,7 @@ cdef int apply_view(int kind, Geometry* g, tuple args) except -1:
     """Change g as the view operation does; `args` are its arguments after the tensor."""
     cdef int d
     if kind == VIEW:
-        return _view(g, args[0])
+        return view_as(g, args[0])
     if kind == EXPAND:
         return _expand(g, args[0])
     if kind == PERMUTE:

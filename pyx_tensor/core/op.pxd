@@ -40,6 +40,7 @@ cdef class Op(Slot):
     cdef bint writes_same             # the result has the compute dtype
     cdef Py_ssize_t n_positional, required   # parameters by position; those up to the last without a default
     cdef int sizes_at                 # the parameter that takes any number of ints, -1: none
+    cdef tuple keywords               # the names of the parameters behind them
     cdef list defaults
     cdef dict where                   # parameter name -> position
     cdef object missing               # stands for 'no default'

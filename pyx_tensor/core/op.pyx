@@ -8,6 +8,7 @@ calls is the backend's method of its name, or else the definition's body, which 
 import warnings
 
 cimport numpy as cnp
+from cpython.object cimport PyObject
 
 from . cimport tensor as T
 from .device cimport Device, as_device, default_device
@@ -23,6 +24,9 @@ from .protocol import OutOfMemoryError
 from .record import namespace
 
 cnp.import_array()
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(object function, PyObject** args, size_t count, object names)
 
 cdef object B = namespace
 REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
@@ -63,6 +67,7 @@ cdef class Op(Slot):
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
         self.n_positional = signature.n_positional
+        self.keywords = tuple(signature.params[signature.n_positional:])
         self.sizes_at = signature.sizes_at
         self.defaults = signature.defaults
         self.missing = signature.REQUIRED
@@ -226,7 +231,10 @@ cdef class Op(Slot):
         """The arguments in the order of the parameters. What isn't plain (aliases, sizes, errors) is left to the signature."""
         cdef Py_ssize_t n = len(args), i
         cdef list bound
-        if self.sizes_at >= 0 or n > self.n_positional:
+        if self.sizes_at >= 0 and n > self.sizes_at and not isinstance(args[self.sizes_at], (tuple, list)):
+            args = (*args[:self.sizes_at], args[self.sizes_at:])
+            n = len(args)
+        if n > self.n_positional:
             return self.signature.bind(args, kwargs)
         bound = list(args)
         for i in range(n, self.n_params):
@@ -330,11 +338,13 @@ cdef class Op(Slot):
         return self.finish(raw, device, args, needed)
 
     cdef object run_default(self, list args):
-        cdef Py_ssize_t n = self.signature.n_positional
+        cdef PyObject* values[MAX_PARAMS + 1]
+        cdef int i
+        values[0] = <PyObject*>B
+        for i in range(self.n_params):
+            values[i + 1] = <PyObject*>args[i]
         try:
-            if n == self.n_params:
-                return self.definition(B, *args)
-            return self.definition(B, *args[:n], **dict(zip(self.signature.params[n:], args[n:])))
+            return PyObject_Vectorcall(self.definition, values, self.n_positional + 1, self.keywords)
         except AttributeError as error:
             raise why_not_tensors(self, args, error)
 

@@ -5,6 +5,7 @@ from .tensor cimport TensorBase
 cdef bint is_plain(object x) noexcept
 cdef bint all_plain(list args)
 cdef bint is_scalar(object x)
+cdef bint fits_surely(object value, DType dtype)
 cdef object as_array(object value, DType dtype, Device device)
 cdef object number_operand(object value, TensorBase t)
 cdef object cast_array(TensorBase t, DType dtype)

@@ -107,6 +107,15 @@ def check_scalar(str name, str argument, value, DType dtype not None):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {argument}={value!r} of {name}()")
 
 
+cdef bint fits_surely(object value, DType dtype):
+    """A Python number that any dtype of the tensor's category holds, so that nothing needs to be checked."""
+    if type(value) is float:
+        return (dtype.category == FLOATING and dtype.itemsize == 8) or (dtype.category >= FLOATING and dtype.itemsize >= 4 and -1e38 <= value <= 1e38)
+    if type(value) is bool:
+        return True
+    return type(value) is int and (0 <= value <= 127 if dtype.category <= INTEGRAL and not dtype.is_signed else -128 <= value <= 127)
+
+
 cdef object as_array(object value, DType dtype, Device device):
     """A 0-dim array on the device that holds a Python scalar."""
     cdef object array

@@ -7,7 +7,7 @@ import contextlib
 import math
 import numbers
 import operator
-from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ _MAX_FIXED = 1e8
 _MIN_FIXED = 1e-4
 
 
-@dataclass(frozen=True, slots=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
@@ -63,12 +62,12 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     ):
         if value is not None:
             changes[name] = check(name, value)
-    _options = replace(_options, sci_mode=sci_mode, **changes)
+    _options = _options._replace(sci_mode=sci_mode, **changes)
 
 
 def get_printoptions():
     """The current print options, as a dict that ``set_printoptions(**options)`` takes."""
-    return asdict(_options)
+    return _options._asdict()
 
 
 @contextlib.contextmanager

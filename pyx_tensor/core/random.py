@@ -1,4 +1,5 @@
 """PyTorch's CPU random stream: `Generator` and the functions on the default one, over NumPy arrays."""
+import functools
 import os
 
 import ml_dtypes
@@ -19,6 +20,7 @@ STATE = np.dtype([
 WIDE_RANGE = 2**28
 
 
+@functools.cache
 def _significand(dtype):
     """Bits of the significand of a floating dtype, the implicit one included."""
     return 1 - round(np.log2(float(ml_dtypes.finfo(dtype).eps)))
@@ -28,6 +30,7 @@ def _is_floating(dtype):
     return dtype.kind in "fV"
 
 
+@functools.cache
 def _integer_limits(dtype):
     """The range of integers that a dtype is filled with: all of an integer type, what is exact in a floating one."""
     if dtype == bool:
@@ -175,6 +178,8 @@ class Generator(Engine):
 
     def randperm(self, n, dtype=np.int64):
         """0 … n - 1 in random order."""
+        if dtype == np.int64 and 0 <= n < 2**62:
+            return distributions.permutation(self, n)
         dtype = np.dtype(dtype)
         if n < 0:
             raise RuntimeError(f"n must be non-negative, got {n}")

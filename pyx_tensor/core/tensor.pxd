@@ -46,11 +46,13 @@ cdef class TensorBase:
     cdef ViewRecord view              # the steps from its base, made when first asked for (`record`) where there is but one:
     cdef TensorBase viewed            # ... then these say the same
     cdef void* view_op
-    cdef tuple view_args
+    cdef tuple view_args              # None: a view of the shape that it has
     cdef void* alias_next
     cdef void* alias_previous
     cdef int ndim_(self) except -1
     cdef tuple shape_(self)
+    cdef object number(self)
+    cdef object only_element(self)
     cdef Storage storage_(self)
     cdef Version version_(self)
     cdef bint needs_grad(self) except -1

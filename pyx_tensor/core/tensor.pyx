@@ -38,6 +38,27 @@ cdef extern from *:
 
 cdef extern from *:
     """
+    #include "numpy/arrayobject.h"
+    static PyObject* pyx_first_element(PyArrayObject* array) { return PyArray_GETITEM(array, (char*)PyArray_DATA(array)); }
+
+    /* `sizes` of an ndarray as an object of a subclass of tuple that adds no fields. */
+    static PyObject* pyx_shape_of(PyTypeObject* tuple_class, PyArrayObject* array) {
+        int i, n = PyArray_NDIM(array);
+        PyObject* result = tuple_class->tp_alloc(tuple_class, n);
+        if (result == NULL) return NULL;
+        for (i = 0; i < n; i++) {
+            PyObject* size = PyLong_FromSsize_t(PyArray_DIM(array, i));
+            if (size == NULL) { Py_DECREF(result); return NULL; }
+            PyTuple_SET_ITEM(result, i, size);
+        }
+        return result;
+    }
+    """
+    object pyx_first_element(cnp.ndarray array)
+    object pyx_shape_of(object tuple_class, cnp.ndarray array)
+
+cdef extern from *:
+    """
     /* Give a Python subclass the operator slots of its C base themselves, where Python would put wrappers that look the
        method up at every call. (Classes that users derive get Python's wrappers, so they may override operators.) */
     static void pyx_inherit_operators(PyObject* derived, PyObject* base) {
@@ -374,6 +395,8 @@ cdef class TensorBase:
 
     @property
     def shape(self):
+        if type(self.array) is cnp.ndarray:
+            return pyx_shape_of(Size, <cnp.ndarray>self.array)
         return _new_tuple(Size, self.shape_())
 
     @property
@@ -386,9 +409,10 @@ cdef class TensorBase:
 
     def size(self, dim=None):
         """The shape, or the size of one dim."""
-        cdef tuple shape = self.shape_()
+        cdef tuple shape
         if dim is None:
-            return _new_tuple(Size, shape)
+            return self.shape
+        shape = self.shape_()
         if not shape:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return shape[geometry.wrap_dim(dim, len(shape))]
@@ -480,6 +504,7 @@ cdef class TensorBase:
 
     cdef int point_at(self, object array, Storage storage) except -1:
         """Make this tensor stand on other memory (of its own dtype and device)."""
+        self.record()               # a view's shape may be all that tells how it came from its base
         if self.storage is not None:
             unlink(self)
         self.storage = None
@@ -602,7 +627,7 @@ cdef class TensorBase:
     cdef ViewRecord record(self):
         """How this view comes from its base; None for what is no view."""
         if self.view is None and self.viewed is not None:
-            self.view = next_step(None, self.viewed, <object>self.view_op, self.view_args)
+            self.view = next_step(None, self.viewed, <object>self.view_op, (self.shape_(),) if self.view_args is None else self.view_args)
         return self.view
 
     cdef TensorBase base(self):
@@ -679,6 +704,48 @@ cdef class TensorBase:
     def __le__(self, other): return _le.call2(self, other)
     def __gt__(self, other): return _gt.call2(self, other)
     def __ge__(self, other): return _ge.call2(self, other)
+
+    # -- to Python's numbers
+    cdef object number(self):
+        """The one element of a tensor."""
+        cdef int kind
+        if type(self.array) is cnp.ndarray:
+            kind = cnp.PyArray_TYPE(<cnp.ndarray>self.array)
+            if kind < cnp.NPY_OBJECT or kind == cnp.NPY_FLOAT16:
+                return pyx_first_element(<cnp.ndarray>self.array)
+        value = self._host_array().reshape(()).item()
+        return float(value) if self.dtype.category == FLOATING else value      # also of a type that NumPy doesn't know
+
+    cdef object only_element(self):
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, got shape {list(self.shape_())}")
+        return self.number()
+
+    def item(self):
+        """The value of a one-element tensor as a Python number."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self.number()
+
+    def __bool__(self):
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.number())
+
+    def __float__(self):
+        return float(self.only_element())
+
+    def __int__(self):
+        return int(self.only_element())
+
+    def __complex__(self):
+        return complex(self.only_element())
+
+    def __index__(self):
+        if self.numel() != 1 or self.dtype.category >= FLOATING:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.number())
 
     def __hash__(self):
         return <Py_hash_t>(<size_t><void*>self >> 4)

@@ -1,8 +1,8 @@
 """Operations whose result shares its input's memory, and reading by integers and slices."""
 from cpython.ref cimport Py_INCREF
 
-from .dtype cimport FLOATING, DType
-from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view
+from .dtype cimport FLOATING, DType, int64
+from .geometry cimport AS_STRIDED, RETYPE, VIEW, Geometry, apply_view, view_as
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, get_mode
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
@@ -84,6 +84,20 @@ cdef class ViewOp(Op):
     cdef object call1(self, object a):
         return self.of(<TensorBase>a, ()) if is_plain(a) else self.run([a])
 
+    cdef object of_sizes(self, TensorBase t, object sizes):
+        """`of` where the sizes are the only argument. The commonest view, of no view and unrecorded, keeps no argument: its shape says the same."""
+        cdef Geometry g
+        cdef TensorBase result
+        cdef unsigned int mode = get_mode()
+        if self.view_kind != VIEW or mode & ~NO_GRAD or t.is_view or t.requires:
+            return self.of(t, (sizes,))
+        load_geometry(t, &g)
+        view_as(&g, sizes)
+        result = make_view(t, &g)
+        if result.storage is not None:
+            result.set_view(t, self, None, MADE_IN_NO_GRAD if mode & NO_GRAD else PLAIN_VIEW)
+        return result
+
     cdef object of(self, TensorBase t, tuple args):
         """The view of a plain tensor: at once where nobody wants to see the call."""
         return self.run([t, *args]) if get_mode() & (INTERCEPT | PROFILE) else self.view(t, args, PLAIN_VIEW)
@@ -93,7 +107,7 @@ def sizes_function(ViewOp op not None):
     """For a view (input, sizes) whose sizes are one sequence or any number of ints."""
     def call(input, *sizes, size=None, dims=None, dtype=None, implicit=False):
         if len(sizes) > 1 and is_plain(input):
-            return op.of(<TensorBase>input, (sizes,))
+            return op.of_sizes(<TensorBase>input, sizes)
         if not sizes:
             named = size if size is not None else dims if dims is not None else dtype
             sizes = () if named is None else (named,)
@@ -102,7 +116,7 @@ def sizes_function(ViewOp op not None):
         first = sizes[0]
         if isinstance(first, DType):
             return op(input, first)
-        return op.of(<TensorBase>input, (sizes if isinstance(first, int) or hasattr(first, "__index__") else first,))
+        return op.of_sizes(<TensorBase>input, sizes if isinstance(first, int) or hasattr(first, "__index__") else first)
     return call
 
 
@@ -116,8 +130,8 @@ def view_function(ViewOp op not None):
     return call
 
 
-def getitem_function(ViewOp select not None, ViewOp index not None, general):
-    """`x[index]`: ints, slices, None and Ellipsis at once, the rest by the general function."""
+def getitem_function(ViewOp select not None, ViewOp index not None, Op gather not None, general):
+    """`x[index]`: ints, slices, None, Ellipsis and a tensor of positions at once, the rest by the general function."""
     def getitem(x, key):
         if not is_plain(x) or get_mode() & INTERCEPT:
             return general(x, key)
@@ -127,6 +141,10 @@ def getitem_function(ViewOp select not None, ViewOp index not None, general):
             return index.of(<TensorBase>x, (key,))
         if type(key) is tuple and is_basic(<tuple>key):
             return index.of(<TensorBase>x, (key,))
+        if key is None:
+            return index.of(<TensorBase>x, ((key,),))
+        if is_plain(key) and (<TensorBase>key).dtype is int64 and (<TensorBase>key).ndim_() and (<TensorBase>x).ndim_():
+            return gather.run([x, [key]])
         return general(x, key)
     return getitem
 

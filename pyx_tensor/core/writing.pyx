@@ -8,11 +8,12 @@ from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
-from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_overlap, different_devices, dtype_title, is_plain, is_scalar,
-                        lies_across, may_overlap, same_memory, scaled, write_array)
+from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
+                        lies_across, may_overlap, number_operand, same_memory, scaled, write_array)
 from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version
+from .viewop cimport ViewOp, is_basic
 from .record import namespace
 
 cnp.import_array()
@@ -271,3 +272,91 @@ cdef object saved_result(TensorBase written):
     finally:
         written.requires = requires
         written.nr = nr
+
+
+# --- copies and fills that nobody records or looks at -------------------------------------------------------------
+cdef bint may_write_directly(object target) except -1:
+    """A plain tensor on a writable ndarray whose write concerns no graph; raises where PyTorch refuses the write."""
+    cdef TensorBase t
+    cdef unsigned int mode = get_mode()
+    if mode & ~NO_GRAD or not is_plain(target):
+        return False
+    t = <TensorBase>target
+    if type(t.array) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array) or not t.device._backend.mutable:
+        return False
+    if not mode & NO_GRAD:
+        if t.inference or t.needs_grad():
+            return False
+        check_writable(t, False)
+    check_no_overlap(t)
+    return True
+
+
+cdef int count_write(TensorBase t) except -1:
+    cdef Version version = t.version_()
+    version.value += 1
+    return 0
+
+
+cdef bint copy_directly(object target, object source) except -1:
+    """target[...] = source where both are plain and nothing is recorded; else False, with nothing changed."""
+    cdef TensorBase t, u
+    if not is_plain(source) or not may_write_directly(target):
+        return False
+    t, u = <TensorBase>target, <TensorBase>source
+    if t.device is not u.device or (not get_mode() & NO_GRAD and u.needs_grad()):
+        return False
+    try:
+        t.device._backend.copy_(t.array, u.array)
+    except REFUSALS:
+        return False
+    count_write(t)
+    return True
+
+
+cdef bint fill_directly(object target, object value) except -1:
+    """target[...] = value, a Python number that surely fits, where nothing is recorded; else False, with nothing changed."""
+    cdef TensorBase t
+    if not may_write_directly(target) or not fits_surely(value, (<TensorBase>target).dtype):
+        return False
+    t = <TensorBase>target
+    if t.dtype.category >= FLOATING:
+        value = float(value)
+    t.device._backend.copy_(t.array, number_operand(value, t))
+    count_write(t)
+    return True
+
+
+def copy_method(general):
+    """`Tensor.copy_`, with `general` for what the short way can't."""
+    def copy_(self, src, non_blocking=False):
+        return self if copy_directly(self, src) else general(self, src, non_blocking)
+    copy_.__qualname__ = "copy_"
+    return copy_
+
+
+def fill_method(general):
+    def fill_(self, value):
+        return self if fill_directly(self, value) else general(self, value)
+    fill_.__qualname__ = "fill_"
+    return fill_
+
+
+def setitem_function(ViewOp select not None, ViewOp index not None, general):
+    """`x[key] = value`: numbers and tensors written to what ints, slices, None and Ellipsis name at once, the rest by the general function."""
+    def setitem(x, key, value):
+        cdef TensorBase part
+        if is_plain(x) and not get_mode() & ~NO_GRAD and not (<TensorBase>x).needs_grad():
+            if type(key) is int and (<TensorBase>x).ndim_():
+                part = select.of(<TensorBase>x, (0, key))
+            elif type(key) is slice or type(key) is tuple and is_basic(<tuple>key):
+                part = index.of(<TensorBase>x, (key,))
+            else:
+                return general(x, key, value)
+            if type(value) is float or type(value) is int or type(value) is bool:
+                if fill_directly(part, value):
+                    return
+            elif is_plain(value) and (<TensorBase>value).ndim_() <= part.ndim_() and copy_directly(part, value):
+                return
+        general(x, key, value)
+    return setitem

@@ -3,6 +3,7 @@ from ..core import definitions, tensor
 from ..core.frontend import Tensor
 from ..core.record import namespace  # noqa: F401 (every operation by its name)
 from ..core.viewop import getitem_function
+from ..core.writing import setitem_function
 from . import (  # noqa: F401  (each enters its operations)
     activation, adaptive_pooling, attention, channels, compare, convolution, creation, ctc, diagonal, einsum, indexing, join, layouts, linalg, loss, memory,
     nn, numeric, optim, pointwise, pooling, queries, random, recurrent, recurrent_networks, reduce, sampling, scan, scatter, search, select, shape, sliding,
@@ -19,8 +20,9 @@ def _attach():
     for name, (getter, setter) in definitions.properties.items():
         setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
     table = definitions.operations
-    getitem = getitem_function(table["select"], table["_index_basic"], indexing.getitem)
-    tensor.fill_operators(table, getitem, indexing.setitem)
+    getitem = getitem_function(table["select"], table["_index_basic"], table["index"], indexing.getitem)
+    setitem = setitem_function(table["select"], table["_index_basic"], indexing.setitem)
+    tensor.fill_operators(table, getitem, setitem)
 
 
 _attach()

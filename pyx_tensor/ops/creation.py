@@ -9,6 +9,7 @@ from ..core.device import get_default_device, make_device, resolved_device
 from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import result_dtype
+from ..core.making import fill_linspace, maker, new_filled, only_python_numbers, sizes_of
 from ..core.memory_format import preserve_format, strided
 from ..core.protocol import OutOfMemoryError
 from ..core.record import namespace as B
@@ -18,28 +19,13 @@ from .layouts import zeros_of_layout
 from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
 
 
+_CPU = make_device("cpu")
+
+
 def _device(device):
     if device is None:
         return get_default_device()
     return resolved_device(device)        # raises where there is none
-
-
-def _sizes(name, sizes, keyword):
-    """The shape from `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
-    if keyword is not None:
-        sizes = keyword
-    elif len(sizes) == 1 and not isinstance(sizes[0], int):
-        sizes = sizes[0]
-    shape = []
-    for i, size in enumerate(sizes if isinstance(sizes, (tuple, list)) else (sizes,)):
-        try:
-            size = size.__index__()
-        except (AttributeError, TypeError):
-            raise TypeError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(size).__name__} at pos {i}") from None
-        if size < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
-        shape.append(size)
-    return tuple(shape)
 
 
 def _size_keyword(name, names):
@@ -70,26 +56,23 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None)
         return out if fill is None else out.fill_(fill)
     dtype = dtype or get_default_dtype()
     device = _device(device)
-    backend = device.backend
-    native = backend.dtypes.get(dtype.name)
-    if native is None:
-        raise TypeError(f"{name}(): device {device} has no dtype {dtype}")
     try:
-        where = () if device.index is None else (device.index,)
-        array = backend.empty(shape, native, *where) if fill is None else backend.full(shape, fill, native, *where)
+        result = new_filled(shape, fill, dtype, device)
+    except KeyError:
+        raise TypeError(f"{name}(): device {device} has no dtype {dtype}") from None
     except (MemoryError, ValueError) as error:
         kind = OutOfMemoryError if isinstance(error, OutOfMemoryError) else RuntimeError
         raise kind(f"{name}(): can't allocate a tensor of shape {list(shape)} and dtype {dtype}: {error}") from None
-    result = wrap(array, device)
     if requires_grad:
         result.requires_grad = True
     return result
 
 
 def _maker(name, fill, meaning):
-    def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
-        result = _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
+    def general(sizes, out, dtype, layout, device, requires_grad, pin_memory, names):
+        result = _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
         return pinned(result) if pin_memory else result
+    make = maker(fill, general)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of the given shape{meaning}.
 
@@ -118,7 +101,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     if dtype is None:
         dtype = _dtype_of_scalar(fill_value)
     check_scalar("full", "fill_value", fill_value, dtype)
-    return _new("full", _sizes("full", (size,), None), fill_value, dtype, device, requires_grad, out)
+    return _new("full", sizes_of("full", (size,), None), fill_value, dtype, device, requires_grad, out)
 
 
 def _dtype_of_scalar(value):
@@ -187,7 +170,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
 
 def _new_method(name, fill):
     def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
-        return _new(name, _sizes(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
+        return _new(name, sizes_of(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
                     layout or self.layout)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = "A new tensor of the given shape, with this one's dtype and device unless others are given."
@@ -201,7 +184,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
     check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
-    return _new("new_full", _sizes("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
+    return _new("new_full", sizes_of("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
 
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
@@ -242,12 +225,18 @@ def _range_dtype(dtype, *values):
 
 def _from_host(array, dtype, device, requires_grad, out=None):
     """A tensor on a device from an ndarray that nobody else holds."""
-    result = wrap(np.asarray(array.astype(dtype.numpy, copy=False), order="C"), make_device("cpu")).to(_device(device))
+    if array.dtype != dtype.numpy:
+        array = array.astype(dtype.numpy)
+    result = wrap(np.asarray(array, order="C"), _CPU)
+    device = _device(device)
+    if device is not _CPU:
+        result = result.to(device)
     if out is not None:
         if out.shape != result.shape:
             out.resize_(tuple(result.shape))
         return out.copy_(result)
-    result.requires_grad = requires_grad
+    if requires_grad:
+        result.requires_grad = True
     return result
 
 
@@ -260,6 +249,8 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     """
     if end is None:
         start, end = 0, start
+    if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
+        return _from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
@@ -289,14 +280,12 @@ def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device
     if not isinstance(steps, int) or steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     dtype = dtype or (out.dtype if out is not None else get_default_dtype())
-    work = np.float64 if dtype.category < 3 else np.complex128
-    if dtype.name == "float32":
-        work = np.float32
-    # As PyTorch: the first half counts from the start, the second from the end, so both ends are exact.
-    width = work(work(end) - work(start)) / work(steps - 1) if steps > 1 else work(0)
-    at = np.arange(steps)
-    forth, back = work(start) + width * at.astype(work), work(end) - width * (steps - 1 - at).astype(work)
-    return _from_host(np.where(at < steps // 2, forth, back) if steps > 1 else np.full(steps, start, work), dtype, device, requires_grad, out)
+    if dtype.category < 3 and not isinstance(start, complex) and not isinstance(end, complex):
+        return _from_host(fill_linspace(np.empty(steps, np.float32 if dtype.name == "float32" else np.float64), start, end), dtype, device, requires_grad, out)
+    # Complex numbers the same way: the first half counts from the start, the second from the end, so both ends are exact.
+    width, at = (complex(end) - complex(start)) / max(steps - 1, 1), np.arange(steps)
+    numbers = np.where(at < steps // 2, start + width * at, end - width * (steps - 1 - at)) if steps > 1 else np.full(steps, start, np.complex128)
+    return _from_host(numbers, dtype, device, requires_grad, out)
 
 
 @creates
@@ -316,7 +305,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     dtype = dtype or get_default_dtype()
-    return _from_host(np.eye(n, m, dtype=np.float64), dtype, device, requires_grad, out)
+    return _from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
 
 
 # --- from data ----------------------------------------------------------------------------------------------------
@@ -335,7 +324,7 @@ def from_numpy(ndarray):
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
                          "currently not supported.")
     of_numpy(array.dtype)
-    for stride in array.strides:
+    for stride in array.strides if not array.flags.c_contiguous else ():
         if stride < 0:
             raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
                              "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
@@ -343,7 +332,7 @@ def from_numpy(ndarray):
             raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
     if not array.flags.aligned:
         raise ValueError("given numpy array isn't aligned to its element size. Copy the numpy array to reallocate the memory.")
-    return wrap(array.view(), make_device("cpu"))
+    return wrap(array.view(), _CPU)
 
 
 def _plain(data):
@@ -388,7 +377,7 @@ def _array_of(data, dtype):
     """An ndarray (a copy) and dtype for nested sequences of numbers, as `torch.tensor` reads them."""
     if isinstance(data, np.ndarray):
         return data.copy(), of_numpy(data.dtype)
-    data, found = _plain(data)
+    data, found = (data, None) if only_python_numbers(data) else _plain(data)
     try:
         array = np.array(data)
     except ValueError:
@@ -454,19 +443,15 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         ValueError: nested sequences of unequal lengths. TypeError, RuntimeError: elements that aren't numbers.
     """
     _check_dtype("tensor", dtype)
+    if type(data) is float and dtype is None and device is None and not requires_grad:
+        return new_filled((), data, get_default_dtype(), get_default_device())
     if isinstance(data, TensorBase):
         result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
     array, found = _array_of(data, dtype)
     if dtype is not None and not isinstance(data, np.ndarray):
         _check_range(array, dtype)
-    result = wrap(np.asarray(_cast_host(array, dtype or found), order="C"), make_device("cpu"))
-    if device is None:
-        device = get_default_device()
-    result = result.to(device)
-    if requires_grad:
-        result.requires_grad = True
-    return result
+    return _from_host(_cast_host(array, dtype or found), dtype or found, device, requires_grad)
 
 
 @creates

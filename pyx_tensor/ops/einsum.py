@@ -1,4 +1,5 @@
 """einsum: sums of products over labelled dims, as a sequence of matrix products."""
+import functools
 import string
 
 from ..core.definitions import op
@@ -31,18 +32,19 @@ def _labels(term, ndim, ellipsis):
     return [*head, *ellipsis[len(ellipsis) - n:], *tail]
 
 
-def _parse(equation, operands):
-    """Labels of each operand and of the result."""
+@functools.lru_cache(maxsize=512)
+def _parse(equation, ndims):
+    """Labels of the dims of each operand and of the result, as tuples, by the operands' numbers of dims."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != len(operands):
-        raise RuntimeError(f"einsum(): {'more' if len(terms) < len(operands) else 'fewer'} operands were provided than specified in the equation")
+    if len(terms) != len(ndims):
+        raise RuntimeError(f"einsum(): {'more' if len(terms) < len(ndims) else 'fewer'} operands were provided than specified in the equation")
     for c in equation.replace("->", "").replace("...", ""):
         if c not in _LETTERS and c not in ", ":
             raise RuntimeError(f"einsum(): invalid subscript given: {c!r}, subscripts must be in [a-zA-Z]")
-    spans = [t.ndim - len(term.replace("...", "")) for t, term in zip(operands, terms) if "..." in term]
+    spans = [ndim - len(term.replace("...", "")) for ndim, term in zip(ndims, terms) if "..." in term]
     ellipsis = [f"...{i}" for i in range(max(spans, default=0), 0, -1)]
-    labels = [_labels(term, t.ndim, ellipsis) for t, term in zip(operands, terms)]
+    labels = [_labels(term, ndim, ellipsis) for ndim, term in zip(ndims, terms)]
     every = [l for ls in labels for l in ls]
     if arrow:
         result = _labels(output, len(output.replace("...", "")) + (len(ellipsis) if "..." in output else 0), ellipsis)
@@ -53,12 +55,12 @@ def _parse(equation, operands):
                 raise RuntimeError(f"einsum(): output subscript {l} does not appear in the equation for any input operand")
     else:
         result = ellipsis + sorted({l for l in every if every.count(l) == 1 and not l.startswith("...")})
-    return labels, result
+    return tuple(map(tuple, labels)), tuple(result)
 
 
 def _without_repeats(B, t, labels):
     """The diagonal over labels that an operand has twice."""
-    for l in sorted(set(labels)):
+    for l in sorted(set(labels)) if len(set(labels)) < len(labels) else ():
         while labels.count(l) > 1:
             a = labels.index(l)
             b = labels.index(l, a + 1)
@@ -70,7 +72,7 @@ def _without_repeats(B, t, labels):
 
 
 def _arranged(B, t, labels, order):
-    return B.permute(t, [labels.index(l) for l in order])
+    return t if labels == order else B.permute(t, [labels.index(l) for l in order])
 
 
 def _contract(B, a, la, b, lb, keep):
@@ -91,11 +93,14 @@ def _contract(B, a, la, b, lb, keep):
     rows, columns = [l for l in la if l not in shared], [l for l in lb if l not in shared]
     size = {**dict(zip(la, a.shape)), **dict(zip(lb, b.shape))}
     count = lambda ls: _product(size[l] for l in ls)
-    left = B.reshape(_arranged(B, a, la, batch + rows + inner), (count(batch), count(rows), count(inner)))
-    right = B.reshape(_arranged(B, b, lb, batch + inner + columns), (count(batch), count(inner), count(columns)))
-    product = B.matmul(left, right) if batch else B.unsqueeze(B.matmul(B.select(left, 0, 0), B.select(right, 0, 0)), 0)
     result = batch + rows + columns
-    return B.reshape(product, [size[l] for l in result]), result
+    lead = (count(batch),) if batch else ()
+    left, right = _arranged(B, a, la, batch + rows + inner), _arranged(B, b, lb, batch + inner + columns)
+    if not len(batch) <= 1 == len(rows) == len(inner) == len(columns):        # else they are matrices, or a batch of them, already
+        left = B.reshape(left, (*lead, count(rows), count(inner)))
+        right = B.reshape(right, (*lead, count(inner), count(columns)))
+        return B.reshape(B.matmul(left, right), [size[l] for l in result]), result
+    return B.matmul(left, right), result
 
 
 def _summed(B, t, labels, gone):
@@ -112,8 +117,8 @@ def _cost(a, b, labels, sizes):
 @op(method=False, hidden=True)
 def _einsum(B, operands: Ts, equation):
     """`einsum` after its arguments were sorted out."""
-    labels, result = _parse(equation, operands)
-    operands = list(operands)
+    labels, result = _parse(equation, tuple([t.ndim for t in operands]))
+    operands, labels, result = list(operands), list(map(list, labels)), list(result)
     sizes = {}
     for i, t in enumerate(operands):
         operands[i], labels[i] = _without_repeats(B, t, labels[i])

@@ -130,6 +130,8 @@ def getitem(x, index):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
                              "tensor to a number")
         return operations["select"].replay(x, (0, index))
+    if type(index) in overrides.plain_types and index.dtype.name == "bool" and index.shape == x.shape and not (x.requires_grad and is_grad_enabled()):
+        return B.masked_select(x, index)        # without the positions, which only a gradient needs
     items = _read(index, x.device)
     if not any(isinstance(item, TensorBase) for item in items):
         return operations["_index_basic"].replay(x, (items,)) if items != (Ellipsis,) else B.alias(x)
@@ -174,15 +176,10 @@ def _without_leading_ones(value, ndim):
 
 
 # --- the operations behind ----------------------------------------------------------------------------------------
-@op(vjp=dict(input=lambda B, g, input_shape, indices: B._index_put(B.zeros(input_shape, dtype=g.dtype, device=g.device), indices, g, True)))
+@primitive(entry="index_get", vjp=dict(
+    input=lambda B, g, input_shape, indices: B._index_put(B.zeros(input_shape, dtype=g.dtype, device=g.device), indices, g, True)))
 def index(B, input: T, indices: Raws):
     """The elements at index tensors (None: a whole dim), as `input[indices]`."""
-    return B._index_get(input, indices)
-
-
-@primitive(nograd=True, hidden=True, entry="index_get")
-def _index_get(B, input: T, indices: Raws):
-    """The gathering behind `index`."""
 
 
 def _put_input_vjp(B, g, indices, accumulate):

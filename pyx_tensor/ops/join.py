@@ -8,8 +8,9 @@ from ..core.size import Size
 from ..core.tensor import TensorBase
 from .shape import wrapped
 
+
 def _cat_vjp(B, g, tensors_shape, dim):
-    grads, at = [], 0
+    grads, at, dim = [], 0, dim % g.ndim
     for shape in tensors_shape:
         if shape == (0,) and g.ndim != 1:
             grads.append(B.zeros(shape, dtype=g.dtype, device=g.device))
@@ -19,14 +20,41 @@ def _cat_vjp(B, g, tensors_shape, dim):
     return grads
 
 
-@op(promote="common", hidden=True, entry="cat", grad_name="Cat", vjp=dict(tensors=_cat_vjp))
-def _cat(B, tensors: Ts, dim):
-    """`cat` along a dim counted from the front."""
-    kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)] or list(tensors)
+def _check_cat(tensors, dim):
+    """Raises where tensors can't be joined along a dim."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    first = next((t for t in tensors if tuple(t.shape) != (0,)), tensors[0])
+    dim = wrapped(dim, max(first.ndim, 1))
+    for i, t in enumerate(tensors):
+        if t.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+        if tuple(t.shape) == (0,):
+            continue
+        if t.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
+        for d, (a, b) in enumerate(zip(first.shape, t.shape)):
+            if a != b and d != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
+                                   f"number {i} in the list.")
+
+
+@op(promote="common", entry="cat", grad_name="Cat", vjp=dict(tensors=_cat_vjp), explain=_check_cat, out_apart=True, method=False,
+    public=("cat", "concat", "concatenate"))
+def cat(B, tensors: Ts, dim=0):
+    """Tensors one after another along a dim; their other sizes must agree (1-d empty tensors are skipped).
+
+    >>> import pyx_tensor as torch
+    >>> torch.cat([torch.ones(2), torch.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    _check_cat(tensors, dim)
+    kept = [t for t in tensors if tuple(t.shape) != (0,)] or list(tensors)
     dtype = kept[0].dtype
     for t in tensors:
         dtype = B.promote_types(dtype, t.dtype)
     shape = list(kept[0].shape)
+    dim %= len(shape)
     shape[dim] = sum(t.shape[dim] for t in kept)
     result = B.empty(shape, dtype=dtype, device=kept[0].device)
     at = 0
@@ -36,36 +64,8 @@ def _cat(B, tensors: Ts, dim):
     return result
 
 
-@op(out_apart=True, public=("cat", "concat", "concatenate"), method=False)
-def cat(B, tensors: Ts, dim=0):
-    """Tensors one after another along a dim; their other sizes must agree (1-d empty tensors are skipped).
-
-    >>> import pyx_tensor as torch
-    >>> torch.cat([torch.ones(2), torch.zeros(1)])
-    tensor([1., 1., 0.])
-    """
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    kept = [t for t in tensors if not (t.ndim == 1 and t.shape[0] == 0)]
-    first = kept[0] if kept else tensors[0]
-    if not kept:
-        return B._cat(list(tensors), 0)
-    dim = wrapped(dim, max(first.ndim, 1))
-    for i, t in enumerate(tensors):
-        if t.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-        if t.ndim == 1 and t.shape[0] == 0:
-            continue
-        if t.ndim != first.ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
-        for d, (a, b) in enumerate(zip(first.shape, t.shape)):
-            if a != b and d != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
-                                   f"number {i} in the list.")
-    return B._cat(list(tensors), dim)
-
-
-@op(method=False, entry="stack")
+@op(promote="common", entry="stack", grad_name="Stack", method=False,
+    vjp=dict(tensors=lambda B, g, dim: [B.select(g, dim, i) for i in range(g.shape[dim])]))
 def stack(B, tensors: Ts, dim=0):
     """Tensors of one shape, side by side along a new dim."""
     if not tensors:

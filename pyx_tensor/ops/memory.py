@@ -1,14 +1,11 @@
 """Writing to a tensor's memory, and moving it."""
-from ..core import overrides
 from ..core.copying import resize
 from ..core.definitions import methods, op
-from ..core.mode import MASKS, has_bits
-from ..core.operands import check_scalar, prepare_write
+from ..core.operands import check_scalar
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
-
-_OBSERVED = sum(MASKS.values()) - MASKS["no_grad"]      # the mode word where a call may concern somebody else
+from ..core.writing import copy_method, fill_method
 
 
 @op(hidden=True, inplace=True, grad_name="Copy", vjp=dict(input=lambda B, g: B.zeros_like(g), src=lambda B, g: g))
@@ -17,20 +14,23 @@ def _assign(B, input: T, src: T):
     return B.expand(src, tuple(input.shape))
 
 
-def copy_(self, src, non_blocking=False):
-    """Write the values of `src` (any dtype and device, broadcast) into this tensor's memory, and return it.
-
-    Args:
-        non_blocking: a copy from pinned memory to a CUDA device needn't be waited for.
-
-    Raises:
-        RuntimeError: the shapes don't broadcast, or this tensor's memory overlaps itself.
-    """
+def _copy_(self, src, non_blocking):
     if isinstance(src, (int, float, complex)):
         return fill_(self, src)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(src).__name__}")
     return B._assign_(self, B._to(src, self.dtype, self.device, False, bool(non_blocking)))
+
+
+copy_ = copy_method(_copy_)
+copy_.__doc__ = """Write the values of `src` (any dtype and device, broadcast) into this tensor's memory, and return it.
+
+Args:
+    non_blocking: a copy from pinned memory to a CUDA device needn't be waited for.
+
+Raises:
+    RuntimeError: the shapes don't broadcast, or this tensor's memory overlaps itself.
+"""
 
 
 @op(hidden=True, inplace=True, grad_name="Fill", vjp=dict(input=lambda B, g: B.zeros_like(g), value=lambda B, g: B.sum(g)))
@@ -39,25 +39,17 @@ def _filled(B, input: T, value: Raw):
     return B.expand(value, tuple(input.shape))
 
 
-def _fill_unobserved(tensor, value):
-    """Write a number to memory that no graph, mode or subclass knows of."""
-    backend, index = tensor.device.backend, tensor.device.index
-    prepare_write(tensor)
-    number = backend.full((), value, backend.dtypes[tensor.dtype.name], *(() if index is None else (index,)))
-    backend.copy_(tensor.array, number)
-    return tensor
-
-
-def fill_(self, value):
-    """Set every element to a number or a 0-dim tensor; return the tensor."""
+def _fill_(self, value):
     if not isinstance(value, TensorBase):
         check_scalar("fill_", "value", value, self.dtype)
-        if type(self) in overrides.plain_types and not has_bits(_OBSERVED) and not self.requires_grad and self.device.backend.mutable:
-            return _fill_unobserved(self, value)
         value = B.full((), value, dtype=self.dtype, device=self.device)
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return B._filled_(self, B._to(value, self.dtype, self.device, False))
+
+
+fill_ = fill_method(_fill_)
+fill_.__doc__ = "Set every element to a number or a 0-dim tensor; return the tensor."
 
 
 def zero_(self):

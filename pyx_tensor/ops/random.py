@@ -5,11 +5,12 @@ from ..core import random as _stream
 from ..core.definitions import methods, op
 from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype
+from ..core.making import new_filled, sizes_of
 from ..core.operands import prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
-from .creation import _sizes, creates, empty, from_numpy
+from .creation import _CPU, _device, _from_host, creates, from_numpy
 
 
 class Generator(_stream.Generator):
@@ -84,12 +85,13 @@ def _checked(generator):
 def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None):
     """A new tensor filled on the host by draw(generator, array)."""
     dtype = dtype or (out.dtype if out is not None else get_default_dtype())
-    result = empty(shape, dtype=dtype, device="cpu")
+    result = new_filled(shape, None, dtype, _CPU)
     _draw(name, draw, _checked(generator), result.array, dtype)
     if out is not None:
         return out.resize_(shape).copy_(result)
-    if device is not None or B.get_default_device().type != "cpu":
-        result = result.to(device or B.get_default_device())
+    device = _device(device)
+    if device is not _CPU:
+        result = result.to(device)
     if requires_grad:
         result.requires_grad = True
     return result
@@ -104,7 +106,7 @@ def _draw(name, draw, generator, array, dtype):
 
 def _sized(name, draw, meaning):
     def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **names):
-        return _drawn(name, _sizes(name, size, names.get("size")), draw, dtype, device, requires_grad, generator, out)
+        return _drawn(name, sizes_of(name, size, names.get("size")), draw, dtype, device, requires_grad, generator, out)
 
     def make_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
         return _drawn(name, tuple(input.shape), draw, dtype or input.dtype, device or input.device, requires_grad, generator)
@@ -134,7 +136,7 @@ def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, 
         low, high, size = 0, low, high if size is None else size
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _drawn("randint", _sizes("randint", (size,), None), lambda g, a: g.fill_random(a, low, high), dtype or by_name["int64"], device,
+    return _drawn("randint", sizes_of("randint", (size,), None), lambda g, a: g.fill_random(a, low, high), dtype or by_name["int64"], device,
                   requires_grad, generator, out)
 
 
@@ -149,7 +151,7 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The integers 0 … n - 1 in random order."""
     dtype = dtype or by_name["int64"]
-    result = from_numpy(_checked(generator).randperm(n, dtype.numpy)).to(device or B.get_default_device())
+    result = _from_host(_checked(generator).randperm(n, dtype.numpy), dtype, device, requires_grad)
     return result if out is None else out.resize_(n).copy_(result)
 
 
@@ -166,7 +168,7 @@ def normal(mean=None, std=1.0, size=None, *, means=None, generator=None, out=Non
     if not tensors:
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        return _drawn("normal", _sizes("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
+        return _drawn("normal", sizes_of("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
                       generator, out)
     if isinstance(std, TensorBase) and std.numel() and bool((std < 0).any()):
         raise RuntimeError("normal expects all elements of std >= 0.0")

@@ -2,7 +2,9 @@
 import builtins
 import math
 
-from ..core.definitions import op, primitive
+from ..core.definitions import op, operations, primitive
+from ..core.dtype import by_name
+from ..core.functions import extremum_function, reduction_function
 from ..core.signature import Dim, Dims, T, Type
 
 
@@ -97,12 +99,12 @@ def _extreme_vjp(B, g, y, input, dim, keepdim):
     return B.mul(share, mask)
 
 
-@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", call=reduction_function, vjp=dict(input=_extreme_vjp))
 def amax(B, input: T, dim: Dims = (), keepdim=False):
     """The largest element of all, or along dims; elements that are equally large share the gradient."""
 
 
-@primitive(exact_out=True, promote="common", vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", call=reduction_function, vjp=dict(input=_extreme_vjp))
 def amin(B, input: T, dim: Dims = (), keepdim=False):
     """The smallest element of all, or along dims."""
 
@@ -158,18 +160,11 @@ def _max_or_min(name, pair, all_, elementwise, meaning):
         return pair(B)(input, dim, keepdim)
     define.__name__ = name
     define.__doc__ = f"""The {meaning} of all elements; with `dim` a pair (values, indices) along it; with another tensor element by element."""
-    return op()(define)
+    return op(call=lambda operation: extremum_function(operation, operations["a" + name]))(define)
 
 
 max = _max_or_min("max", lambda B: B.max_dim, lambda B: B.amax, lambda B: B.maximum, "largest")
 min = _max_or_min("min", lambda B: B.min_dim, lambda B: B.amin, lambda B: B.minimum, "smallest")
-
-
-@op(nograd=True, entry=False)
-def any(B, input: T, dim: Dims = None, keepdim=False):
-    """True where any element (along dims) is non-zero; False of nothing. uint8 gives uint8."""
-    found = B._any(input, dim, keepdim)
-    return found.to(input.dtype) if input.dtype.name == "uint8" else found
 
 
 @op(result="bool", nograd=True, hidden=True, entry="any")
@@ -178,10 +173,10 @@ def _any(B, input: T, dim: Dims = None, keepdim=False):
     return B.ne(B.sum(B.ne(input, 0), dim or None, keepdim), 0) if input.ndim else B.ne(input, 0)
 
 
-@op(nograd=True, entry=False)
-def all(B, input: T, dim: Dims = None, keepdim=False):
-    """True where all elements (along dims) are non-zero; True of nothing. uint8 gives uint8."""
-    found = B._all(input, dim, keepdim)
+@op(nograd=True, entry=False, call=lambda operation: reduction_function(operation, operations["_any"], by_name["uint8"]))
+def any(B, input: T, dim: Dims = None, keepdim=False):
+    """True where any element (along dims) is non-zero; False of nothing. uint8 gives uint8."""
+    found = B._any(input, dim, keepdim)
     return found.to(input.dtype) if input.dtype.name == "uint8" else found
 
 
@@ -189,6 +184,13 @@ def all(B, input: T, dim: Dims = None, keepdim=False):
 def _all(B, input: T, dim: Dims = None, keepdim=False):
     """`all` as bool."""
     return B.eq(B.sum(B.eq(input, 0), dim or None, keepdim), 0) if input.ndim else B.ne(input, 0)
+
+
+@op(nograd=True, entry=False, call=lambda operation: reduction_function(operation, operations["_all"], by_name["uint8"]))
+def all(B, input: T, dim: Dims = None, keepdim=False):
+    """True where all elements (along dims) are non-zero; True of nothing. uint8 gives uint8."""
+    found = B._all(input, dim, keepdim)
+    return found.to(input.dtype) if input.dtype.name == "uint8" else found
 
 
 @op(nograd=True)

@@ -127,7 +127,7 @@ def _needs_mask(name, mask):
         raise RuntimeError(f"{name}: expected BoolTensor for mask, but got {mask.dtype}")
 
 
-@op(out_apart=True, exact_out=True)
+@op(out_apart=True, exact_out=True, entry="masked_select")
 def masked_select(B, input: T, mask: Raw):
     """The elements where the mask is True, as a 1-d tensor; both broadcast."""
     if mask.dtype.name == "uint8":        # as comparisons gave them in early PyTorch

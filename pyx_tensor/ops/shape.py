@@ -1,10 +1,13 @@
 """Views and operations that rearrange elements. What a view does to shape and strides stands in core/geometry.pyx."""
 import math
 
+from ..core.conversion import clone_function, contiguous_function, reshape_function, to_method, type_method
 from ..core.copying import can_view, converted, copied, is_on
-from ..core.definitions import op, operations
+from ..core.definitions import methods, op, operations
 from ..core.definitions import view as view_op
+from ..core.dtype import by_name
 from ..core.memory_format import contiguous_format, preserve_format
+from ..core.record import namespace as B
 from ..core.signature import Dim, Dims, Raw, Sizes, T
 
 
@@ -18,7 +21,7 @@ def view(B, input: T, sizes: Sizes):
     """
 
 
-@op()
+@op(call=lambda operation: reshape_function(operation, operations["view"]))
 def reshape(B, input: T, sizes: Sizes):
     """The elements in order, in another shape: a view where strides allow that, else a copy.
 
@@ -199,10 +202,11 @@ def expand_as(B, input: T, other: Raw):
 @op()
 def flatten(B, input: T, start_dim=0, end_dim=-1):
     """The dims from `start_dim` to `end_dim` as one."""
-    n = max(input.ndim, 1)
+    ndim = input.ndim
+    if start_dim == 0 and end_dim == -1 and ndim != 1:
+        return B.reshape(input, (-1,))
+    n = max(ndim, 1)
     first, last = wrapped(start_dim, n), wrapped(end_dim, n)
-    if input.ndim == 0:
-        return B.reshape(input, (1,))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
@@ -266,11 +270,18 @@ def adjoint(B, input: T):
     return B.conj(B.transpose(input, -2, -1))
 
 
-def _part_bounds(size, sections):
-    start = 0
-    for length in sections:
-        yield start, start + length
+def _pieces(input, dim, lengths):
+    """Views of consecutive parts of a dim, which refuse writes that would need recording."""
+    part, start, pieces = operations["_slice"].one_of_many, 0, []
+    for length in lengths:
+        pieces.append(part(input, (dim, start, start + length, 1)))
         start += length
+    return tuple(pieces)
+
+
+def _equal_lengths(size, step):
+    """The lengths of parts of `step`, of which the last may be shorter."""
+    return [min(step, size - at) for at in range(0, size, step)] if size else [0]
 
 
 @op()
@@ -285,14 +296,13 @@ def split(B, input: T, split_size_or_sections, dim: Dim = 0):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
         if step == 0 and size:
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-        sections = [min(step, size - at) for at in range(0, size, step)] if size else [0]
+        sections = _equal_lengths(size, step)
     else:
         sections = [int(n) for n in split_size_or_sections]
         if sum(sections) != size or any(n < 0 for n in sections):
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
                                f"but got split_sizes={sections}")
-    slice_op = operations["_slice"]
-    return tuple([slice_op.one_of_many(input, (dim, a, b, 1)) for a, b in _part_bounds(size, sections)])
+    return _pieces(input, dim, sections)
 
 
 @op()
@@ -310,7 +320,7 @@ def chunk(B, input: T, chunks, dim: Dim = 0):
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input.shape[dim]
     step = -(-size // chunks)
-    return B.split(input, step, dim) if step else B.split(input, [0] * chunks, dim)
+    return _pieces(input, dim, _equal_lengths(size, step) if step else [0] * chunks)
 
 
 @op()
@@ -344,13 +354,13 @@ def unbind(B, input: T, dim: Dim = 0):
 
 
 # --- copies -------------------------------------------------------------------------------------------------------
-@op(vjp=dict(input=lambda B, g: g))
+@op(call=clone_function, vjp=dict(input=lambda B, g: g))
 def clone(B, input: T, *, memory_format=preserve_format):
     """A copy with memory of its own, in the same order of dims (or row-major: `contiguous_format`)."""
     return copied(input, memory_format is not contiguous_format)
 
 
-@op()
+@op(call=contiguous_function)
 def contiguous(B, input: T, memory_format=None):
     """The tensor itself where its elements lie in order, else a copy in which they do."""
     return input if input.is_contiguous() else B.clone(input, memory_format=contiguous_format)
@@ -369,6 +379,21 @@ def _to(B, input: T, dtype, device, copy, non_blocking=False):
     if changes:
         return B._convert(input, dtype, device, non_blocking)
     return B.clone(input) if copy else input
+
+
+_to_method = to_method(operations["_convert"], B._to)
+_to_method.__doc__ = """This tensor with another dtype and/or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
+
+Returns the tensor itself where nothing would change (unless `copy`). With `non_blocking`, copies between pinned memory and a CUDA device
+are only begun: what is done on the device afterwards comes after them, the host has to synchronize.
+"""
+methods["to"] = _to_method
+
+for _method, _name in dict(float="float32", double="float64", half="float16", bfloat16="bfloat16", int="int32", long="int64", short="int16",
+                           char="int8", byte="uint8", bool="bool", cfloat="complex64", cdouble="complex128").items():
+    methods[_method] = type_method(operations["_convert"], by_name[_name], B._to)
+    methods[_method].__name__ = methods[_method].__qualname__ = _method
+    methods[_method].__doc__ = f"This tensor as {_name}."
 
 
 @op()
@@ -423,6 +448,17 @@ def flipud(B, input: T):
     return B.flip(input, (0,))
 
 
+@op(hidden=True, entry="roll", grad_name="Roll", vjp=dict(input=lambda B, g, shifts, dims: B._roll(g, tuple([-n for n in shifts]), dims)))
+def _roll(B, input: T, shifts, dims):
+    """`roll` with tuples of shifts and of dims counted from the front."""
+    for shift, dim in zip(shifts, dims):
+        size = input.shape[dim]
+        if size:
+            cut = size - shift % size
+            input = B.cat([B._slice(input, dim, cut, size, 1), B._slice(input, dim, 0, cut, 1)], dim)
+    return B.clone(input)
+
+
 @op()
 def roll(B, input: T, shifts, dims=None):
     """The elements moved on along dims, those that fall off coming in at the start."""
@@ -431,13 +467,8 @@ def roll(B, input: T, shifts, dims=None):
     shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    for shift, dim in zip(shifts, dims):
-        dim = wrapped(dim, max(input.ndim, 1))
-        size = input.shape[dim]
-        if size:
-            cut = size - shift % size
-            input = B.cat([B._slice(input, dim, cut, size, 1), B._slice(input, dim, 0, cut, 1)], dim)
-    return input
+    dims = tuple([wrapped(dim, max(input.ndim, 1)) for dim in dims])
+    return B._roll(input, shifts, dims) if input.ndim else B.clone(input)
 
 
 @op()

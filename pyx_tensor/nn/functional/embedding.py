@@ -38,9 +38,9 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return ops.empty((*tensor.shape, num_classes), dtype=tensor.dtype, device=tensor.device)
-    if tensor.min() < 0:
+    least, greatest = (int(x) for x in ops.aminmax(tensor))
+    if least < 0:
         raise RuntimeError("Class values must be non-negative.")
-    greatest = int(tensor.max())
     if num_classes == -1:
         num_classes = greatest + 1
     elif num_classes <= greatest:

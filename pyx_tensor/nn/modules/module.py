@@ -123,6 +123,9 @@ class Module(HookedModule, StatefulModule):
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted(name for name in names if not name[0].isdigit())
 
+    def __getstate__(self):
+        return self.__dict__            # as every object's from Python 3.11 on
+
     def __setstate__(self, state):
         self.__dict__.update(state)
 

@@ -1,0 +1,96 @@
+"""Copies and conversions as users call them: the parsers, and a short way for plain tensors that nobody looks on at."""
+cimport numpy as cnp
+
+from .copying cimport converted, copied
+from .device cimport Device, as_device
+from .dtype cimport DType
+from .mode cimport AUTOCAST, INTERCEPT, NO_GRAD, PROFILE, get_mode
+from .op cimport Op
+from .operands cimport is_plain
+from .tensor cimport TensorBase
+from .viewop cimport ViewOp
+from .memory_format import contiguous_format, preserve_format
+
+cnp.import_array()
+
+
+cdef bint in_order(object x) noexcept:
+    """A plain tensor on an ndarray in row-major order, whose calls nobody wants to see."""
+    return (is_plain(x) and type((<TensorBase>x).array) is cnp.ndarray and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>(<TensorBase>x).array)
+            and not get_mode() & (INTERCEPT | PROFILE))
+
+
+def clone_function(Op op not None):
+    def call(input, *, memory_format=preserve_format, out=None):
+        cdef unsigned int mode = get_mode()
+        if out is not None:
+            return op.run_out([input, memory_format], out)
+        if mode & ~NO_GRAD or not is_plain(input):
+            return op.run([input, memory_format])
+        result = copied(<TensorBase>input, memory_format is not contiguous_format)
+        return op.recorded(result, [input, memory_format]) if not mode & NO_GRAD and (<TensorBase>input).needs_grad() else result
+    return call
+
+
+def contiguous_function(Op op not None):
+    def call(input, memory_format=None, *, out=None):
+        if out is not None:
+            return op.run_out([input, memory_format], out)
+        return input if memory_format is None and in_order(input) else op.run([input, memory_format])
+    return call
+
+
+def reshape_function(Op op not None, ViewOp view not None):
+    """`reshape(input, sizes)`: at once a view where the elements lie in order."""
+    def call(input, *sizes, **names):
+        if names or not sizes or not in_order(input):
+            return op.invoke((input, *sizes), names)
+        first = sizes[0]
+        return view.of_sizes(<TensorBase>input, sizes if isinstance(first, int) or hasattr(first, "__index__") else first)
+    return call
+
+
+cdef object as_type_and_place(Op conversion, TensorBase t, DType dtype, Device device, bint non_blocking):
+    """A plain tensor as another dtype and/or on another device (None: as it is), itself where that changes nothing."""
+    cdef unsigned int mode = get_mode()
+    if dtype is t.dtype:
+        dtype = None
+    if device is t.device:
+        device = None
+    if dtype is None and device is None:
+        return t
+    if mode & ~NO_GRAD:
+        return conversion.run([t, dtype, device, non_blocking])
+    result = converted(t, dtype, device, non_blocking)
+    return conversion.recorded(result, [t, dtype, device, non_blocking]) if not mode & NO_GRAD and t.needs_grad() else result
+
+
+def to_method(Op conversion not None, general):
+    """`Tensor.to`; `general(tensor, dtype, device, copy, non_blocking)` does what the short way can't."""
+    def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
+        for arg in args:
+            if isinstance(arg, DType):
+                dtype = arg
+            elif isinstance(arg, TensorBase):
+                dtype, device = (<TensorBase>arg).dtype, (<TensorBase>arg).device
+            elif isinstance(arg, bool):
+                non_blocking = arg
+            elif arg is not None:
+                device = arg
+        if device is not None:
+            device = as_device(device)
+        if dtype is not None and not isinstance(dtype, DType):
+            raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+        if copy or not is_plain(self) or get_mode() & (INTERCEPT | PROFILE | AUTOCAST):
+            return general(self, dtype, device, copy, bool(non_blocking))
+        return as_type_and_place(conversion, <TensorBase>self, dtype, device, bool(non_blocking))
+    return to
+
+
+def type_method(Op conversion not None, DType dtype not None, general):
+    """`Tensor.float` and its kin."""
+    def convert(self, memory_format=None):
+        if not is_plain(self) or get_mode() & (INTERCEPT | PROFILE | AUTOCAST):
+            return general(self, dtype, None, False, False)
+        return as_type_and_place(conversion, <TensorBase>self, dtype, None, False)
+    return convert
