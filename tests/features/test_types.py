@@ -6,14 +6,17 @@ import pyx_tensor as torch
 
 
 # --- broadcasting --------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S062")
 def test_shapes_that_do_not_broadcast():
     with pytest.raises(RuntimeError, match=r"size of tensor a \(4\) must match the size of tensor b \(5\)"):
         torch.ones(4) + torch.ones(5)
 
 
+@pytest.mark.rows("S063", "S064")
 def test_broadcasting():
     x = torch.arange(4.0)
-    assert (x.view(4, 1) + torch.ones(5)).shape == (4, 5) and (x + torch.ones(3, 4)).shape == (3, 4)
+    assert (x.view(4, 1) + torch.ones(5)).tolist() == [[k + 1.0] * 5 for k in range(4)]
+    assert (x + torch.ones(3, 4)).tolist() == [[1, 2, 3, 4]] * 3
     with pytest.raises(RuntimeError):
         x.add_(torch.ones(3, 4))
     assert x.tolist() == [0, 1, 2, 3]
