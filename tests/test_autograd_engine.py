@@ -148,6 +148,7 @@ def test_refusals(call, message):
         call(leaf(1.0, 2.0))
 
 
+@pytest.mark.rows("S094")
 def test_second_backward_needs_the_graph():
     x = leaf(2.0)
     y = x * x
@@ -182,6 +183,7 @@ def test_backward_with_create_graph_records_the_gradient():
 
 
 # --- saved tensors and versions -----------------------------------------------------------------------------------
+@pytest.mark.rows("S090")
 def test_a_modified_saved_tensor_is_noticed_and_named():
     x = leaf(1.0, 2.0)
     y = x.exp()
@@ -219,6 +221,7 @@ def test_views_share_the_version():
     assert x._version == v._version == 2
 
 
+@pytest.mark.rows("S091")
 @pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[0:1].mul_(2), lambda x: x.__setitem__(0, 1.0), lambda x: x.zero_(), lambda x: x.view(2, 1).exp_()])
 def test_leaves_are_not_written_to(write):
     x = leaf(1.0, 2.0)
@@ -230,6 +233,7 @@ def test_leaves_are_not_written_to(write):
     assert x.is_leaf and x.requires_grad
 
 
+@pytest.mark.rows("S092")
 def test_one_of_several_views_is_not_written_to():
     x = leaf(1.0, 2.0, 3.0, 4.0) * 1
     for part in (x.unbind(0)[0], x.split(2)[0], x.chunk(2)[1].view(1, 2)):
@@ -271,6 +275,7 @@ def test_second_derivative_through_a_write_to_a_view():
 
 
 # --- records ------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S070")
 def test_next_functions_lead_to_the_leaves():
     x = leaf(1.0)
     y = x * 2 + x

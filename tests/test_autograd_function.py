@@ -187,6 +187,7 @@ def test_gradients_may_be_none_or_too_many_nones():
     assert x.grad.tolist() == [1, 1]
 
 
+@pytest.mark.rows("S089")
 def test_saved_tensors_are_checked_and_freed():
     x = leaf(2.0)
     y = x * 1

@@ -10,6 +10,7 @@ def recorded():
     return (torch.ones(1, requires_grad=True) * 2).requires_grad
 
 
+@pytest.mark.rows("S083", "S084")
 def test_blocks_nest():
     assert recorded()
     with torch.no_grad():
@@ -34,6 +35,7 @@ def test_one_object_can_be_entered_again_inside_itself():
     assert recorded()
 
 
+@pytest.mark.rows("S083")
 def test_blocks_end_with_errors():
     with pytest.raises(KeyError):
         with torch.no_grad():
@@ -41,6 +43,7 @@ def test_blocks_end_with_errors():
     assert recorded()
 
 
+@pytest.mark.rows("S085")
 def test_set_grad_enabled_acts_at_once():
     torch.set_grad_enabled(False)
     try:
@@ -50,6 +53,7 @@ def test_set_grad_enabled_acts_at_once():
     assert recorded()
 
 
+@pytest.mark.rows("S083")
 @pytest.mark.parametrize("decorate", [torch.no_grad(), torch.no_grad, lambda f: torch.set_grad_enabled(False)(f), torch.inference_mode(),
                                       torch.inference_mode])
 def test_decorators(decorate):

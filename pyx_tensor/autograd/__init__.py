@@ -1,4 +1,6 @@
 """Gradients: the engine, and what users call."""
+import warnings
+
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
@@ -45,14 +47,20 @@ def _first_grads(tensors, grads):
     return result
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Add the gradients of the tensors to the `grad` of the leaves they were computed from.
 
     Args:
         tensors: one tensor or several. grad_tensors: the gradient to start from for each; may be left out for scalars.
         retain_graph: keep the graph for another run (True where create_graph is).
         create_graph: record the gradient's own computation. inputs: accumulate for these tensors alone.
+        grad_variables: the early name of grad_tensors.
     """
+    if grad_variables is not None:
+        warnings.warn("'grad_variables' is deprecated; it is called 'grad_tensors' now", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("backward() takes 'grad_tensors' or, by its early name, 'grad_variables', but got both")
+        grad_tensors = grad_variables
     tensors = _as_tuple(tensors) and _tensors("backward", "tensors", tensors)
     grads = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
@@ -91,7 +99,7 @@ def _backward_method(self, gradient=None, retain_graph=None, create_graph=False,
     """Add the gradients of this tensor to the `grad` of the leaves it was computed from (see `autograd.backward`)."""
     if gradient is None and retain_graph is None and not create_graph and inputs is None and backward_from_scalar(self):
         return
-    backward(self, gradient, retain_graph, create_graph, inputs)
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 Tensor.backward = _backward_method
@@ -100,7 +108,7 @@ from . import anomaly_mode, function, functional, graph  # noqa: E402, F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function, FunctionCtx, InplaceFunction, function_for  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402
-from .variable import Variable  # noqa: E402
+from .variable import Variable, variable  # noqa: E402
 
 
 def __getattr__(name):

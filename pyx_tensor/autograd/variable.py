@@ -2,6 +2,7 @@
 import warnings
 
 from ..core.frontend import Tensor
+from ..core.record import namespace as B
 from ..core.tensor import TensorBase
 
 
@@ -27,6 +28,16 @@ class Variable(metaclass=_VariableMeta):
         if not isinstance(data, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)
+
+
+def variable(data, requires_grad=False):
+    """Early PyTorch's name of `torch.tensor`: a leaf with the data of a tensor or array, whose memory it shares, or of nested sequences.
+
+    >>> import pyx_tensor as torch
+    >>> torch.autograd.variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+    return Variable(B.as_tensor(data), requires_grad)
 
 
 def _creator(self):

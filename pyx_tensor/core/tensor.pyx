@@ -7,6 +7,7 @@ fields, the operators and what must be quick.
 cimport cython
 cimport numpy as cnp
 import math
+import warnings
 
 import numpy as np
 from cpython.buffer cimport PyObject_GetBuffer
@@ -317,6 +318,14 @@ cdef bint has_node(TensorBase t) except -1:
     return t.node is not None and not isinstance(t.node, AccumulateGrad)
 
 
+cdef int warn_of_inner_grad(TensorBase t) except -1:
+    """Say why the result of a recorded function has no `grad`, unless it will have one after the next backward."""
+    if not t.retains_grad:
+        warnings.warn("this tensor is not a leaf Tensor: backward() doesn't fill its .grad. Call retain_grad() on it first, or read "
+                      "the .grad of the leaf that was meant.", stacklevel=1)
+    return 0
+
+
 @cython.trashcan(True)
 @cython.freelist(64)
 cdef class ViewRecord:
@@ -593,7 +602,10 @@ cdef class TensorBase:
     @property
     def grad(self):
         """The gradient accumulated by `backward`, None before."""
-        return self.slot.grad if self.slot is not None else None
+        found = self.slot.grad if self.slot is not None else None
+        if found is None and has_node(self):
+            warn_of_inner_grad(self)
+        return found
 
     @grad.setter
     def grad(self, value):
