@@ -51,29 +51,32 @@ def without_cuda(code):
     return done.stdout
 
 
+@pytest.mark.rows("S120", "S138")
 def test_without_cuda_nothing_raises_that_need_not():
     assert without_cuda("""
 print(cuda.is_available(), cuda.device_count(), cuda.is_initialized(), cuda.memory_allocated(), cuda.memory_reserved())
 cuda.empty_cache(); cuda.manual_seed(1); cuda.manual_seed_all(2); cuda.seed(); cuda.seed_all(); cuda.reset_peak_memory_stats()
 assert cuda.max_memory_allocated() == cuda.max_memory_reserved() == 0 and not cuda.memory_stats() and cuda.get_rng_state_all() == []
 assert not cuda.is_bf16_supported() and not cuda.is_tf32_supported() and cuda.get_arch_list() == [] and not torch.zeros(2).is_pinned()
+assert not torch.zeros(2).storage().is_pinned() and not torch.zeros(2).untyped_storage().is_pinned()
 cuda.set_device(-1)
 with cuda.device(None), cuda.device(-1), cuda.stream(None): pass
 """) == "False 0 False 0 0\n"
 
 
+@pytest.mark.rows("S120", "S138")
 def test_without_cuda_the_reason_is_given():
     out = without_cuda("""
 for use in (cuda.current_device, cuda.synchronize, cuda.init, cuda.Stream, cuda.Event, cuda.current_stream, cuda.get_device_name,
             cuda.mem_get_info, cuda.get_rng_state, cuda.initial_seed, cuda.memory_summary, cuda.is_current_stream_capturing, cuda.graph_pool_handle,
             lambda: cuda.graph(cuda.CUDAGraph()).__enter__(), lambda: cuda.nvtx.mark("x"), lambda: torch.zeros(2).pin_memory(),
-            lambda: torch.zeros(2, pin_memory=True), lambda: cuda.set_device(0), lambda: cuda.FloatTensor(2), lambda: torch.zeros(2, device="cuda"), lambda: torch.zeros(2).cuda(), lambda: torch.zeros(2).to("cuda:0")):
+            lambda: torch.zeros(2).storage().pin_memory(), lambda: torch.zeros(2, pin_memory=True), lambda: cuda.set_device(0), lambda: cuda.FloatTensor(2), lambda: torch.zeros(2, device="cuda"), lambda: torch.zeros(2).cuda(), lambda: torch.zeros(2).to("cuda:0")):
     try:
         use()
     except RuntimeError as error:
         print(error)
 """).splitlines()
-    assert len(out) == 22
+    assert len(out) == 23
     for line in out:
         assert line.startswith("device 'cuda' is not available: CuPy isn't installed")
         assert "pip install 'pyx-tensor[cuda12]'" in line
@@ -148,12 +151,14 @@ def test_the_standin_refuses_the_wrong_device():
 
 
 # --- devices ------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S125", "S136")
 def test_counting(devices):
     assert cuda.is_available() and cuda.device_count() == 2 and cuda.current_device() == 0
     assert cuda.get_device_name(0) == "Stand-in" and cuda.get_device_capability(1) == (9, 1)
     assert cuda.can_device_access_peer(0, 1) and not cuda.can_device_access_peer(1, 1)
 
 
+@pytest.mark.rows("S102", "S106", "S125", "S135")
 def test_a_device_without_index_is_the_current_one(devices):
     assert str(torch.zeros(2, device="cuda").device) == "cuda:0"
     cuda.set_device(1)
@@ -163,6 +168,7 @@ def test_a_device_without_index_is_the_current_one(devices):
     assert str(torch.zeros(2).cuda(0).device) == "cuda:0"
 
 
+@pytest.mark.rows("S126", "S127")
 def test_the_context_restores_the_device(devices):
     with pytest.raises(KeyError):
         with cuda.device(1):
@@ -174,6 +180,7 @@ def test_the_context_restores_the_device(devices):
     assert cuda.current_device() == 0
 
 
+@pytest.mark.rows("S128")
 def test_operations_follow_their_operands(devices):
     x = torch.ones(2, 3, device="cuda:1")
     y = (x * 2 + x.sum(0)).exp().t() @ x
@@ -183,12 +190,14 @@ def test_operations_follow_their_operands(devices):
     assert x.cpu().tolist() == [[1, 5, 1], [1, 5, 1]]
 
 
+@pytest.mark.rows("S121")
 def test_gradients_flow_back_to_the_cpu(devices):
     leaf = torch.ones(3, requires_grad=True)
     (leaf.cuda(1) * 3).sum().backward()
     assert str(leaf.grad.device) == "cpu" and leaf.grad.tolist() == [3, 3, 3]
 
 
+@pytest.mark.rows("S129", "S130", "S131", "S133")
 def test_devices_do_not_mix(devices):
     on0, on1, number = torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1"), torch.tensor(2.0)
     for a, b in ((on0, on1), (on0, torch.ones(2)), (torch.ones(2), on1)):
@@ -234,6 +243,7 @@ def test_memory_is_read_as_other_types(devices):
 
 
 # --- streams ------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S140")
 def test_streams(devices):
     first, second = cuda.Stream(), cuda.Stream(1)
     assert second._native.device_id == 1 and first != second
@@ -248,6 +258,7 @@ def test_streams(devices):
     assert first.query()
 
 
+@pytest.mark.rows("S140")
 def test_events(devices):
     start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
     start.record()
@@ -375,6 +386,7 @@ def test_a_part_of_the_memory(devices):
 
 
 # --- copies -------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S137", "S139")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64"])
 def test_pinned_memory(devices, dtype):
     x = torch.tensor([[0.0, 1.0], [1.0, 1.0]]).to(getattr(torch, dtype))
@@ -393,6 +405,7 @@ def test_pinned_memory(devices, dtype):
     assert cupy_standin.asked[0] == "set"
 
 
+@pytest.mark.rows("S137")
 def test_pinned_storages(devices):
     x = torch.arange(3.0)
     for storage in (x.storage(), x.untyped_storage()):
@@ -409,6 +422,7 @@ def test_pinned_memory_from_the_start(devices):
     assert leaf.grad.tolist() == [3, 3]
 
 
+@pytest.mark.rows("S146")
 def test_loaders_pin_their_batches(devices):
     data = torch.utils.data.TensorDataset(torch.arange(6.0).reshape(3, 2), torch.arange(3))
     for x, y in torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True):
@@ -417,6 +431,7 @@ def test_loaders_pin_their_batches(devices):
     assert packed.pin_memory().is_pinned() and not packed.is_pinned()
 
 
+@pytest.mark.rows("S133")
 def test_copies_between_devices(devices):
     x = torch.arange(6.0, device="cuda:0").reshape(2, 3).t()
     y = x.to("cuda:1")
@@ -462,6 +477,7 @@ def test_who_may_not_share(devices):
         leaf.__dlpack__()
 
 
+@pytest.mark.rows("S123")
 def test_named_types(devices):
     x = cuda.FloatTensor(2, 3)
     assert str(x.device) == "cuda:0" and x.type() == "torch.cuda.FloatTensor" and isinstance(x, cuda.FloatTensor)
@@ -469,8 +485,11 @@ def test_named_types(devices):
     assert torch.ones(2).type("torch.cuda.DoubleTensor").is_cuda
 
 
+@pytest.mark.rows("S016")
 def test_printing(devices):
+    x = torch.ones(2, device="cuda:1", dtype=torch.float64, requires_grad=True)
     assert repr(torch.ones(2, device="cuda:1")) == "tensor([1., 1.], device='cuda:1')"
+    assert repr(x + torch.tensor([1, 9], device="cuda:1")) == "tensor([ 2., 10.], device='cuda:1', dtype=torch.float64,\n       grad_fn=<AddBackward0>)"
 
 
 def test_the_default_device(devices):
@@ -483,6 +502,7 @@ def test_the_default_device(devices):
         torch.set_default_device("cpu")
 
 
+@pytest.mark.rows("S157")
 @pytest.mark.parametrize("where,expected", [(None, "cuda:1"), ("cpu", "cpu"), ("cuda:0", "cuda:0"), ({"cuda:1": "cuda:0"}, "cuda:0"),
                                             (lambda storage, location: storage.cuda(0) if location == "cuda:1" else storage, "cuda:0")])
 def test_files_remember_devices(devices, tmp_path, where, expected):
@@ -570,6 +590,7 @@ def test_deterministic_algorithms_are_asked_for(devices):
 
 
 # --- several devices where there is no CUDA at all: the bookkeeping of the reference backend ---------------------------
+@pytest.mark.rows("S128", "S129", "S131", "S133")
 def test_devices_of_the_reference_backend():
     tensors = [torch.full((2,), float(i), device=f"reference:{i}") for i in range(4)]
     for i, a in enumerate(tensors):

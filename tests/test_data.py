@@ -125,6 +125,7 @@ def test_distributed_samplers_cover_the_data():
 
 
 # --- batches -----------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S148")
 @pytest.mark.parametrize(("batch", "expected"), [
     ([1, 2], torch.tensor([1, 2])), ([True, False], torch.tensor([True, False])), ([1.0, 2], torch.tensor([1.0, 2.0], dtype=torch.float64)),
     ([np.float32(1), np.float32(2)], torch.tensor([1.0, 2.0])), ([np.int16(1)] * 2, torch.tensor([1, 1], dtype=torch.int16)),
@@ -174,12 +175,14 @@ def test_converting():
 
 
 # --- the loader in this process ----------------------------------------------------------------------------------------
+@pytest.mark.rows("S148")
 def test_batches_in_order_and_shuffled():
     batches = list(DataLoader(ten(), batch_size=4))
     assert [b[0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]] and type(batches[0]) is list
     loader = DataLoader(ten(), batch_size=4, shuffle=True, drop_last=True)
     one, two = ([i for b in loader for i in b[0].tolist()] for _ in range(2))
     assert len(loader) == 2 and len(set(one)) == 8 and one != two
+    assert sorted(i for b in DataLoader(ten(), batch_size=4, shuffle=True) for i in b[0].tolist()) == list(range(10))
     assert next(iter(DataLoader(ten(), batch_size=None)))[0] == torch.tensor(0)
     assert [b.tolist() for b in DataLoader(range(5), batch_sampler=[[4, 0], [1]])] == [[4, 0], [1]]
     assert [b.tolist() for b in DataLoader(range(5), sampler=[3, 1], batch_size=2)] == [[3, 1]]
@@ -243,6 +246,14 @@ def test_what_is_fixed_and_what_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         list(DataLoader(ten()))
+
+
+@pytest.mark.rows("S147")
+@pytest.mark.filterwarnings("ignore:.*no accelerator is found")
+def test_pinning_gives_the_same_batches():
+    plain, pinned = (list(DataLoader(ten(), batch_size=4, pin_memory=flag)) for flag in (False, True))
+    assert [[t.tolist() for t in batch] for batch in pinned] == [[t.tolist() for t in batch] for batch in plain]
+    assert len(pinned) == 3 and all(t.is_pinned() == torch.cuda.is_available() for batch in pinned for t in batch)
 
 
 def test_names():

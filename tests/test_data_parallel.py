@@ -58,6 +58,7 @@ def test_replicas_lead_back_to_the_module():
     assert list(model.parameters()) and not replicate(model, DEVICES[1:2], detach=True)[0][0].weight.requires_grad
 
 
+@pytest.mark.rows("S144", "S145")
 @pytest.mark.parametrize("devices", [DEVICES[:1], DEVICES[:3], DEVICES])
 @pytest.mark.parametrize("batch", [2, 8, 9])
 def test_outputs_and_gradients_are_the_modules_own(devices, batch):
@@ -90,6 +91,7 @@ def test_all_devices_by_default_and_training():
     assert not torch.equal(before, model[1].running_mean)        # the first copy's statistics are the module's
 
 
+@pytest.mark.rows("S143")
 def test_without_devices_it_calls_the_module():
     if torch.cuda.is_available():
         pytest.fail("this test is for machines without a CUDA device")
@@ -97,6 +99,9 @@ def test_without_devices_it_calls_the_module():
     x = torch.randn(4, 3)
     parallel = DataParallel(model)
     assert parallel.device_ids == [] and parallel.module is model and torch.equal(parallel.eval()(x), model(x))
+    assert list(parallel.state_dict()) == [f"module.{name}" for name in model.state_dict()]
+    parallel(x).sum().backward()
+    assert model[3].bias.grad.tolist() == [4, 4] and all(p.grad is not None for p in model.parameters())
 
 
 def test_keywords_and_the_function():

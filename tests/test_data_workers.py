@@ -122,6 +122,7 @@ def is_alive(pid):
 
 
 # --- batches -----------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S148")
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_the_same_batches_in_the_same_order(method):
     expected = [[batch[0].tolist(), batch[1][:, 0].tolist()] for batch in DataLoader(numbers(), batch_size=4)]

@@ -103,6 +103,7 @@ def test_views_share_one_storage():
         s[6]
 
 
+@pytest.mark.rows("S097")
 @pytest.mark.parametrize(("name", "dtype"), [
     ("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"), ("ByteTensor", "uint8"),
     ("CharTensor", "int8"), ("ShortTensor", "int16"), ("IntTensor", "int32"), ("LongTensor", "int64"), ("BoolTensor", "bool")])
@@ -111,7 +112,7 @@ def test_typed_tensors(name, dtype):
     assert repr(kind) == f"<class 'torch.{name}'>" and kind.dtype is dtype and not kind.is_cuda
     for made in (kind(2, 3), kind([[1, 0]]), kind(torch.Size([2])), kind(np.ones(2)), kind()):
         assert made.dtype is dtype and isinstance(made, kind) and type(made) is torch.Tensor
-    assert kind(2, 3).shape == (2, 3) and kind([[1, 0]]).tolist() == [[1, 0]]
+    assert kind(2, 3).shape == (2, 3) and kind([[1, 0]]).tolist() == [[1, 0]] and kind().shape == (0,)
     x = torch.ones(2, dtype=dtype)
     assert kind(x).data_ptr() == x.data_ptr() and x.type() == f"torch.{name}"
     assert torch.arange(2).type(kind).dtype is torch.arange(2).type(f"torch.{name}").dtype is dtype
