@@ -21,6 +21,7 @@ def way(request):
     return WAYS[request.param]
 
 
+@pytest.mark.rows("S151")
 @pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_tensors(twin, name, shape):
@@ -65,6 +66,7 @@ def test_grad_and_attributes():
             fails(x * 2)
 
 
+@pytest.mark.rows("S151")
 def test_parameters_and_subclasses(twin):
     class Marked(torch.Tensor):
         pass

@@ -66,6 +66,7 @@ def cache(tmp_path):
     hub._dir = None
 
 
+@pytest.mark.rows("S160")
 def test_it_is_downloaded_once(server, cache, capsys):
     for _ in range(2):
         assert hub.load_state_dict_from_url(server.url + "/model.pth?x=1")["w"][3] == 3

@@ -76,6 +76,7 @@ def test_assignment_before_init():
     assert not hasattr(Early(5), "value") or Early(5).value == 5
 
 
+@pytest.mark.rows("S152")
 def test_state_dict_shares_memory_and_loads_by_copy():
     net, other = Net(), Net()
     state = net.state_dict()
@@ -101,6 +102,7 @@ def test_load_state_dict_by_assignment():
     assert net.count is state["count"]
 
 
+@pytest.mark.rows("S153")
 def test_a_failing_load_reports_everything_and_keeps_the_rest():
     net = Net()
     state = net.state_dict()
@@ -333,7 +335,7 @@ def test_parameter_containers():
     weights = nn.ParameterList([torch.zeros(2), nn.Parameter(torch.ones(1)), "text"])
     assert isinstance(weights[0], nn.Parameter) and weights[-1] == "text" and len(list(weights.parameters())) == 2
     weights[0] = torch.ones(3)
-    assert weights[0].shape == (3,) and list(weights.state_dict()) == ["0", "1"]
+    assert weights[0].shape == (3,) and list(weights.state_dict()) == ["0", "1"] and all(p.requires_grad for p in weights.parameters())
     table = nn.ParameterDict({"a": torch.zeros(2)})
     table["b"] = torch.ones(1)
     assert list(table) == ["a", "b"] and table.get("z") is None and list((table | {"c": 5}).keys()) == ["a", "b", "c"]

@@ -236,7 +236,7 @@ class _Attributes(Module):
 
     def _set(self, name, value):
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value, requires_grad=value.requires_grad)
+            value = Parameter(value)
         setattr(self, name, value)
 
     def __call__(self, *args, **kwargs):
