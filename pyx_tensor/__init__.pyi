@@ -1702,6 +1702,7 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torchvision as torchvision
 from ._torch_forms import triplet_margin_loss as triplet_margin_loss
 from . import utils as utils
 from . import version as version
