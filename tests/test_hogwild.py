@@ -31,6 +31,7 @@ def train(rank, model, images, labels):
             optimizer.step()
 
 
+@pytest.mark.rows("S181")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_two_processes_train_one_model(method):
     (images, labels), (test_images, test_labels) = digits()

@@ -54,6 +54,7 @@ def run_program(text, **options):
 
 
 # --- one process -------------------------------------------------------------------------------------------------------
+@pytest.mark.rows("S171")
 def test_everything_of_the_standard_module_is_there():
     import multiprocessing
     assert set(multiprocessing.__all__) <= set(mp.__all__)
@@ -63,6 +64,7 @@ def test_everything_of_the_standard_module_is_there():
         mp.set_sharing_strategy("carrier_pigeon")
 
 
+@pytest.mark.rows("S174")
 def test_sharing_moves_all_tensors_on_the_memory(strategy):
     base = torch.arange(12.0)
     view, crossed, bits = base[2:8], base.view(3, 4).t(), base.view(torch.int32)
@@ -88,6 +90,7 @@ def test_values_dtypes_and_shapes_are_kept(strategy, dtype, shape):
     assert torch.equal(sent, expected) and sent.dtype == dtype
 
 
+@pytest.mark.rows("S176")
 def test_shared_memory_of_parameters_gradients_and_storages(strategy):
     model = torch.nn.Linear(3, 2)
     model(torch.ones(1, 3)).sum().backward()
@@ -218,6 +221,7 @@ def add_to_all(queue, back, event):
     event.wait()
 
 
+@pytest.mark.rows("S173", "S177")
 @pytest.mark.parametrize("method", METHODS)
 def test_queues_carry_handles(strategy, method):
     context = mp.get_context(method)
@@ -240,6 +244,7 @@ def write_number(number, shared, small, *same):
     small[number] = number + 1
 
 
+@pytest.mark.rows("S175")
 @pytest.mark.parametrize("method", METHODS)
 def test_arguments_of_processes_are_shared(strategy, method):
     shared, small = torch.zeros(10000), torch.zeros(3)[1:]
@@ -253,10 +258,11 @@ def times_two(x):
     return x * 2
 
 
+@pytest.mark.rows("S180")
 def test_pool_and_pipe(strategy):
     with mp.get_context("spawn").Pool(2) as pool:
         results = pool.map(times_two, [torch.ones(2), torch.ones(50_000)])
-    assert [r.sum().item() for r in results] == [4, 100_000] and all(r.is_shared() for r in results)
+    assert results[0].tolist() == [2, 2] and [r.sum().item() for r in results] == [4, 100_000] and all(r.is_shared() for r in results)
     one, other = mp.Pipe()
     one.send(torch.arange(3))
     assert other.recv().tolist() == [0, 1, 2]

@@ -81,7 +81,7 @@ def test_state_dict_shares_memory_and_loads_by_copy():
     net, other = Net(), Net()
     state = net.state_dict()
     assert list(state) == ["scale", "count", "first.weight", "first.bias"]
-    assert not any(tensor.requires_grad for tensor in state.values())
+    assert not any(tensor.requires_grad for tensor in state.values()) and {type(tensor) for tensor in state.values()} == {torch.Tensor}
     assert net.state_dict(keep_vars=True)["scale"] is net.scale
     with torch.no_grad():
         net.scale.mul_(3)

@@ -327,6 +327,10 @@ class Parameter(Tensor):
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()
 
+    def detach(self):
+        """The same memory outside of the graph, as a tensor that is no parameter."""
+        return self._detached()
+
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             copied = type(self)(B.clone(self.detach()), self.requires_grad)
