@@ -41,11 +41,13 @@ class Scale(Function):
         return 2 * x * g * self.factor
 
 
+@pytest.mark.rows("S184")
 def test_static_style():
     assert gradcheck(Cube.apply, leaf(0.5, 2.0)) and gradgradcheck(Cube.apply, leaf(0.5, 2.0))
     assert Cube.apply(leaf(1.0)).grad_fn.name() == "CubeBackward"
 
 
+@pytest.mark.rows("S185")
 def test_instance_style():
     x = leaf(1.0, -2.0)
     scale = Scale(3)
@@ -130,6 +132,7 @@ class Record(Function):
         return ga * ctx.number, None, gb, None
 
 
+@pytest.mark.rows("S184", "S186")
 def test_several_outputs_and_plain_arguments():
     a, b = leaf(1.0), torch.tensor(2.0, dtype=torch.float64)
     x, text, y = Record.apply(a, 5, b, "text")
@@ -167,6 +170,7 @@ def returning(*gradients):
     return Returning
 
 
+@pytest.mark.rows("S188")
 @pytest.mark.parametrize("gradients, error, message", [
     ((torch.ones(2),), RuntimeError, r"incorrect number of gradients \(expected 2, got 1\)"),
     ((torch.ones(2), None, torch.ones(2)), RuntimeError, r"incorrect number of gradients \(expected 2, got 3\)"),
@@ -179,6 +183,7 @@ def test_wrong_gradients_are_refused(gradients, error, message):
         returning(*gradients).apply(torch.ones(2, requires_grad=True), 5).sum().backward()
 
 
+@pytest.mark.rows("S187")
 def test_gradients_may_be_none_or_too_many_nones():
     x = torch.ones(2, requires_grad=True)
     returning(None, None).apply(x, 5).sum().backward()

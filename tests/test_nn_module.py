@@ -27,6 +27,7 @@ def values(tensor):
     return tensor.detach().numpy()
 
 
+@pytest.mark.rows("S191", "S193")
 def test_attributes_go_where_they_belong():
     net = Net()
     assert set(net._parameters) == {"scale"}
@@ -64,6 +65,7 @@ def test_buffers_by_assignment():
     assert values(net.state_dict()["kept"]).tolist() == [0, 0]
 
 
+@pytest.mark.rows("S192")
 def test_assignment_before_init():
     class Early(nn.Module):
         def __init__(self, value):
@@ -233,6 +235,7 @@ def test_backward_hooks_of_two_kinds_exclude_each_other():
         layer.register_backward_hook(lambda *args: None)
 
 
+@pytest.mark.rows("S193")
 def test_conversion_keeps_parameters_and_gradients():
     net = Net()
     parameter = net.scale

@@ -42,7 +42,8 @@ class Function(FunctionCtx):
     `setup_context(ctx, inputs, output)` may take over what forward does with the context; forward then gets the inputs only.
 
     Early style: `forward(self, *inputs)` and `backward(self, *grads)` are ordinary methods, and an instance is called.
-    Each call works on a context of its own, a copy of the instance; attributes that forward sets are seen on the instance too.
+    The instance is the context of its call, and the result's `creator`. Where it is called again, each further call works on a copy of it;
+    attributes that forward sets are seen on the instance too.
 
     >>> class Scale(torch.autograd.Function):
     ...     def __init__(self, factor):
@@ -180,8 +181,10 @@ class Function(FunctionCtx):
         cls = type(self)
         if cls._is_static:
             raise RuntimeError(f"{cls.__name__}.forward is a static method: call {cls.__name__}.apply(...)")
-        ctx = cls.__new__(cls)
-        ctx.__dict__.update(self.__dict__)
+        ctx = self
+        if self.needs_input_grad is not None:      # it was called before, and is the context of that call
+            ctx = cls.__new__(cls)
+            ctx.__dict__.update(self.__dict__)
         device = _device_of(args)
         forward = functools.partial(cls._method("forward", device), ctx)
         result = call_function(cls._backward_title, forward, cls._method("backward", device), ctx, args)

@@ -4,6 +4,7 @@ import warnings
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
+from .function import Function
 
 
 class _VariableMeta(type):
@@ -41,8 +42,10 @@ def variable(data, requires_grad=False):
 
 
 def _creator(self):
-    """Early PyTorch's name of `grad_fn`."""
-    return self.grad_fn
+    """Early PyTorch's name of `grad_fn`; for a Function of the early instance style, the instance that was called."""
+    node = self.grad_fn
+    called = getattr(node, "ctx", None)
+    return called if isinstance(called, Function) else node
 
 
 def _volatile(self):
