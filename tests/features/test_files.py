@@ -69,6 +69,7 @@ def test_a_whole_model_in_another_process(tmp_path):
     (lambda: nn.DataParallel(nn.Linear(4, 1)), (5, 4)), (lambda: torch.vision.models.squeezenet1_1(num_classes=3), (1, 3, 40, 40)),
     (lambda: nn.ModuleDict({"a": nn.Identity(), "b": nn.ParameterList([torch.ones(2)])}), None)])
 def test_a_model_of_the_librarys_own_layers(make, shape, tmp_path):
+    torch.manual_seed(0)
     model = make().eval()
     torch.save(model, tmp_path / "model.pkl")
     again = torch.load(tmp_path / "model.pkl")
@@ -79,7 +80,7 @@ def test_a_model_of_the_librarys_own_layers(make, shape, tmp_path):
     if shape is not None:
         x = torch.arange(float(torch.Size(shape).numel())).view(shape).sin()
         assert str(again(x)) == str(model(x))
-        (again(x)[0] ** 2).sum().backward()
+        again(x)[0].sum().backward()
         assert any(p.grad.any() for p in again.parameters())
 
 
