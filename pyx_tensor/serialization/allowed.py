@@ -1,5 +1,6 @@
 """What a file may name where `weights_only=True`, and what may be called: exact pairs of module and name, and guarded builders."""
 import collections
+import importlib
 from contextlib import contextmanager
 from pickle import UnpicklingError
 
@@ -11,8 +12,6 @@ from ..core import memory_format as formats
 from ..core.size import Size
 from ..ops.tensor_types import types_of
 from . import builders
-from .layers import find_own, is_layer, known_layer
-from .layers import set_state as set_layer_state
 from .machine import checked
 from .names import by_storage_name, own_module, public_module
 from .numpy_globals import CALLS as NUMPY_CALLS
@@ -145,7 +144,7 @@ def known(module, name):
     for table in (TORCH, _PLAIN, _user_globals, NUMPY_NAMES):
         if key in table:
             return table[key]
-    return _user_globals.get((own_module(module), name)) or _user_globals.get((public_module(module), name)) or known_layer(module, name)
+    return _user_globals.get((own_module(module), name)) or _user_globals.get((public_module(module), name))
 
 
 def refuse_unsupported(module, name):
@@ -158,7 +157,7 @@ def refuse_unsupported(module, name):
 
 def refusal(module, name):
     """The error for a name that isn't on the list."""
-    if own_module(module).startswith("pyx_tensor.optim."):
+    if own_module(module).startswith(("pyx_tensor.nn.", "pyx_tensor.optim.")):
         return UnpicklingError(
             f"Weights only load failed: the file holds a whole object of {module}.{name}, not its weights alone. If you trust the file, load it "
             "with weights_only=False, which runs whatever code it names; a state_dict() loads without that.")
@@ -196,15 +195,13 @@ def call(function, args):
 def new(cls, args, kwargs):
     if isinstance(cls, type) and _is_users(cls):
         return cls.__new__(cls, *args, **kwargs)
-    if is_layer(cls) and not args and not kwargs:
-        return cls.__new__(cls)
     if kwargs:
         raise UnpicklingError(f"load: the file makes {_shown(cls)} by keyword arguments")
     return call(cls, args)
 
 
 def build(obj, state):
-    """Give an object its state: attributes of OrderedDicts, tensors and layers, and what classes allowed by the user want."""
+    """Give an object its state: attributes of OrderedDicts and tensors, and what classes allowed by the user want."""
     if isinstance(obj, Tensor):
         builders.set_attributes(obj, state)
     elif set_numpy_state(obj, state):
@@ -215,8 +212,6 @@ def build(obj, state):
             custom(state)
         else:
             _set_attributes(obj, state)
-    elif is_layer(type(obj)):
-        set_layer_state(obj, state)
     else:
         raise UnpicklingError(f"load: the file gives a state to a {type(obj).__name__}, which may not have one")
 
@@ -243,7 +238,9 @@ def resolve(module, name):
     if own == module:
         return None
     refuse_unsupported(module, name)
-    found = find_own(own, name)
-    if found is None:
-        raise UnpicklingError(f"load: {module}.{name} isn't available here")
-    return found
+    while own:
+        try:
+            return getattr(importlib.import_module(own), name)
+        except (ImportError, AttributeError):
+            own = own.rpartition(".")[0]        # our class may stand in another file than PyTorch's
+    raise UnpicklingError(f"load: {module}.{name} isn't available here")
