@@ -157,24 +157,28 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
 
 @creates
 def normal(mean=None, std=1.0, size=None, *, means=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """Normal numbers: of one mean and deviation in the shape `size`, or element by element from tensors.
+    """Normal numbers: of one mean and deviation in the shape `size`, or element by element from tensors, in the dtype of the first.
 
     `means` is early PyTorch's word for `mean`.
+
+    Raises:
+        RuntimeError: a deviation is negative or NaN, or the tensors' shapes don't broadcast.
     """
     mean = means if mean is None else mean
     if mean is None:
         raise TypeError('normal() missing 1 required positional argument: "mean"')
     tensors = [x for x in (mean, std) if isinstance(x, TensorBase)]
+    if isinstance(std, TensorBase):
+        if not bool((std >= 0).all()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if not tensors:
-        if std < 0:
-            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         return _drawn("normal", sizes_of("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
                       generator, out)
-    if isinstance(std, TensorBase) and std.numel() and bool((std < 0).any()):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
-    shape = tuple(np.broadcast_shapes(*(tuple(t.shape) for t in tensors)))
-    noise = _drawn("normal", shape, lambda g, a: g.fill_normal(a), tensors[0].dtype, tensors[0].device, False, generator)
-    result = noise * std + mean
+    shape, dtype = B.broadcast_shapes(*[t.shape for t in tensors]), tensors[0].dtype
+    noise = _drawn("normal", shape, lambda g, a: g.fill_normal(a), dtype, tensors[0].device, False, generator)
+    result = (noise * std + mean).to(dtype)
     return result if out is None else out.resize_(shape).copy_(result)
 
 
