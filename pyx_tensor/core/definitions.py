@@ -62,6 +62,8 @@ def _call_shape(signature, several):
         return _shapes.unary_function
     if signature.params == ("input", "other") and signature.kinds == (T, T):
         return _shapes.binary_function
+    if signature.params == ("input", "exponent") and signature.kinds == (T, T):
+        return _shapes.power_function
     if signature.params[:3] == ("input", "dim", "keepdim") and signature.params[3:] in ((), ("dtype",)) and signature.defaults[1] is None:
         return _shapes.reduction_function
     if signature.params == ("input", "weight", "bias") and signature.kinds == (T, T, T):

@@ -25,6 +25,15 @@ def binary_function(Op op not None):
     return call
 
 
+def power_function(Op op not None):
+    """A binary function with a power's name for the second operand."""
+    function = binary_function(op)
+
+    def call(input, exponent, *, out=None):
+        return function(input, exponent) if out is None else function(input, exponent, out=out)
+    return call
+
+
 def scaling_function(Op op):
     """A binary function with `alpha`, which scales the second operand.
 
@@ -95,6 +104,8 @@ def general_function(Op op not None):
 def in_place_function(Op op not None):
     if op.signature.params == ("input", "other"):
         return binary_in_place_function(op)
+    if op.signature.params == ("input", "exponent"):
+        return power_in_place_function(op)
     def call(*args, **kwargs):
         return op.in_place(*args, **kwargs)
     return call
@@ -114,4 +125,12 @@ def binary_in_place_function(Op op):
             other = scaled(input, other, alpha)
         result = op.call2_(input, other)
         return op.run_inplace([input, other], False) if result is NotImplemented else result
+    return call
+
+
+def power_in_place_function(Op op):
+    function = binary_in_place_function(op)
+
+    def call(input, exponent):
+        return function(input, exponent)
     return call

@@ -10,9 +10,12 @@ Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.vi
 PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes = range(9)
 TENSOR_KINDS = (T, Raw, Ts, Raws)
 
-# NumPy's names for PyTorch's parameters, and linear algebra's, taken where the definition has the latter. (A definition's own B is taken.)
-ALIASES = {"x": "input", "a": "input", "x1": "input", "x2": "other", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "size": "sizes",
-           "B": "other", "A": "input", "input": "A"}
+# NumPy's names for PyTorch's parameters, linear algebra's, and those that PyTorch has for one function alone, taken where the definition has the
+# latter. (A definition's own B is taken.)
+ALIASES = {"x": "input", "a": "input", "x1": "input", "x2": "other", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "size": "sizes", "shape": "sizes",
+           "B": "other", "A": "input", "input": "A", "input2": "tau", "axis0": "dim0", "axis1": "dim1",
+           "split_size": "split_size_or_sections",
+           **dict.fromkeys(("indices", "sections", "tensor_indices_or_sections"), "indices_or_sections")}
 
 
 class Signature:

@@ -11,7 +11,7 @@ from .tensor_types import types_of
 
 # --- kinds of tensors that don't exist here -----------------------------------------------------------------------
 def _never(meaning):
-    def answer(self):
+    def answer(input):
         return False
     answer.__doc__ = f"False: {meaning}."
     return answer

@@ -241,14 +241,16 @@ def _from_host(array, dtype, device, requires_grad, out=None):
 
 
 @creates
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Numbers from `start` (0) up to but without `end`, `step` apart: ceil((end - start) / step) of them.
 
     Raises:
         RuntimeError: step is 0, or leads away from `end`.
     """
+    if end is None or start is None:
+        start, end = 0, start if end is None else end
     if end is None:
-        start, end = 0, start
+        raise TypeError('arange() missing 1 required positional argument: "end"')
     if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
         return _from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))

@@ -49,6 +49,7 @@ def _scaled_product(args, kwargs):
 
 
 _RULES = {
+    **dict.fromkeys(("split", "chunk", "unbind"), _renamed(tensor="input")),        # PyTorch's split has it still
     "cat": _renamed(inputs="tensors", dimension="dim"),
     "tril": _renamed(k="diagonal"), "triu": _renamed(k="diagonal"),
     "median": _outputs("values", "indices"), "mode": _outputs("values", "indices"), "kthvalue": _outputs("values", "indices"),

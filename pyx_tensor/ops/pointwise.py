@@ -119,30 +119,30 @@ def fmod(B, input: T, other: T):
     """`input` modulo `other`, with the sign of `input`, as C's fmod."""
 
 
-def _pow_base(B, g, input, other):
-    if not hasattr(other, "dtype"):
-        if other == 0:
+def _pow_base(B, g, input, exponent):
+    if not hasattr(exponent, "dtype"):
+        if exponent == 0:
             return B.zeros_like(g)
-        return B.mul(g, B.mul(conjugate(B, B.pow(input, other - 1)), other))
-    grad = B.mul(g, conjugate(B, B.mul(other, B.pow(input, B.sub(other, 1)))))
-    return B.where(B.eq(other, 0), B.zeros((), dtype=grad.dtype, device=grad.device), grad)
+        return B.mul(g, B.mul(conjugate(B, B.pow(input, exponent - 1)), exponent))
+    grad = B.mul(g, conjugate(B, B.mul(exponent, B.pow(input, B.sub(exponent, 1)))))
+    return B.where(B.eq(exponent, 0), B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
-def _pow_exponent(B, g, y, input, other):
+def _pow_exponent(B, g, y, input, exponent):
     base = input if hasattr(input, "dtype") else B.full_like(y, input)
-    zero = B.logical_and(B.eq(base, 0), B.ge(other, 0)) if not y.dtype.is_complex else B.eq(base, 0)
+    zero = B.logical_and(B.eq(base, 0), B.ge(exponent, 0)) if not y.dtype.is_complex else B.eq(base, 0)
     grad = B.mul(g, conjugate(B, B.mul(y, B.log(base))))
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
-def _why_not_pow(input, other):
-    if isinstance(other, int) and other < 0 and not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype.name == "bool"):
+def _why_not_pow(input, exponent):
+    if isinstance(exponent, int) and exponent < 0 and not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype.name == "bool"):
         return "Integers to negative integer powers are not allowed."
 
 
-@primitive(promote="common", inplace=True, refuse=_why_not_pow, vjp=dict(input=_pow_base, other=_pow_exponent))
-def pow(B, input: T, other: T):
-    """`input ** other`, element by element. Integers to negative integer powers are refused."""
+@primitive(promote="common", inplace=True, refuse=_why_not_pow, vjp=dict(input=_pow_base, exponent=_pow_exponent))
+def pow(B, input: T, exponent: T):
+    """`input ** exponent`, element by element. Integers to negative integer powers are refused."""
 
 
 def _extreme_vjp(first):

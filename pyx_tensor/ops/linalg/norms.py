@@ -26,7 +26,7 @@ def _wide_dtype(name, x, dtype):
 
 
 @linalg_op()
-def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
+def linalg_vector_norm(B, input: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm (sum |x|^ord)^(1 / ord) of all elements, or along dims.
 
     Args:
@@ -36,14 +36,14 @@ def linalg_vector_norm(B, x: T, ord=2, dim=None, keepdim=False, *, dtype=None):
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
-    check_floating("linalg.vector_norm", x)
+    check_floating("linalg.vector_norm", input)
     if isinstance(ord, (str, complex)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
-    x = _wide_dtype("linalg.vector_norm", x, dtype)
-    dims = list(range(x.ndim)) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else list(dim)
-    if x.ndim and (ord < 0 or ord == math.inf) and any(not x.shape[d] for d in dims):
+    input = _wide_dtype("linalg.vector_norm", input, dtype)
+    dims = list(range(input.ndim)) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else list(dim)
+    if input.ndim and (ord < 0 or ord == math.inf) and any(not input.shape[d] for d in dims):
         raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity")
-    return B._vector_norm(x, float(ord), dim, keepdim)
+    return B._vector_norm(input, float(ord), dim, keepdim)
 
 
 def _two_dims(x, dim):
