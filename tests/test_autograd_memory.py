@@ -26,6 +26,7 @@ def chain(length):
     return x, y
 
 
+@pytest.mark.rows("S383")
 def test_deep_chains_run():
     x, y = chain(100_000)
     y.sum().backward()
@@ -108,6 +109,7 @@ def test_deep_chains_of_functions_are_run_and_dropped():
     assert node() is None
 
 
+@pytest.mark.rows("S384")
 def test_graphs_have_no_reference_cycles():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).exp() + 0

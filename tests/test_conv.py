@@ -72,6 +72,7 @@ def level(request):
     set_cpu_level(before)
 
 
+@pytest.mark.rows("S359")
 @pytest.mark.parametrize("dtype, tolerance", [("f4", 2e-5), ("f8", 1e-12)])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_values_are_numpys(case, dtype, tolerance, level):
@@ -83,6 +84,7 @@ def test_values_are_numpys(case, dtype, tolerance, level):
     np.testing.assert_allclose(y.numpy(), expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
 
 
+@pytest.mark.rows("S359")
 @pytest.mark.parametrize("dtype, tolerance", [("f4", 1e-4), ("f8", 1e-11)])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_are_adjoint(case, dtype, tolerance, level):
@@ -127,6 +129,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.rows("S359")
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives(name):
     function, shapes = DERIVATIVES[name]

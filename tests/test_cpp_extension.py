@@ -1,4 +1,5 @@
 """C and Cython of users' own: compiled by the program, and in a distribution that cimports the core."""
+import ctypes
 import os
 import shutil
 import subprocess
@@ -110,6 +111,73 @@ def test_a_cython_module(tmp_path):
     assert ext.gate(torch.tensor([1.0, -1.0]), torch.tensor([5.0, 6.0]), -1).tolist() == [0, 6] and ext.soft_clip.__doc__ == "limit * tanh(x / limit)"
     with pytest.raises(ValueError, match="no parameter 'z'"):
         load("t_clip2", tmp_path / "clip.pyx", {"gate": dict(tensors=("z",))}, build_directory=tmp_path)
+
+
+POINTERS = """
+#include <stddef.h>
+void halve(double *x, ptrdiff_t n) { for (ptrdiff_t i = 0; i < n; i++) x[i] /= 2; }
+void cube(const double *x, double *y, ptrdiff_t n) { for (ptrdiff_t i = 0; i < n; i++) y[i] = x[i] * x[i] * x[i]; }
+void cube_backward(const double *x, const double *g, double *out, ptrdiff_t n) { for (ptrdiff_t i = 0; i < n; i++) out[i] = 3 * x[i] * x[i] * g[i]; }
+"""
+
+
+@needs_compiler
+@pytest.mark.rows("S197")
+def test_pointers_in_a_function_of_ones_own(tmp_path):
+    """What data_ptr() gives is the tensor's memory, for C that is called by any other way."""
+    library = ctypes.CDLL(load_inline("t_pointers", POINTERS, functions=["cube"], build_directory=tmp_path).__file__)
+
+    def call(function, *tensors):
+        function(*[ctypes.c_void_p(x.data_ptr()) for x in tensors], ctypes.c_ssize_t(tensors[0].numel()))
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            y = torch.empty_like(x)
+            call(library.cube, x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, = ctx.saved_tensors
+            out = torch.empty_like(x)
+            call(library.cube_backward, x, grad.contiguous(), out)
+            return out
+
+    a = torch.tensor([2.0, -4.0, 6.0], dtype=torch.float64)
+    call(library.halve, a)
+    call(library.halve, a[1:])
+    assert a.tolist() == [1, -1, 1.5]
+    x = a.clone().requires_grad_()
+    y = Cube.apply(x)
+    y.sum().backward()
+    assert y.tolist() == [1, -1, 3.375] and x.grad.tolist() == [3, 3, 6.75] and torch.autograd.gradcheck(Cube.apply, (x,))
+
+
+HALVE = """
+def halve(double[:, :] a):
+    cdef Py_ssize_t i, j
+    cdef double total = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total += a[i, j]
+            a[i, j] /= 2
+    return total
+"""
+
+
+@needs_compiler
+@pytest.mark.rows("S198")
+def test_memoryviews_of_cython_are_the_tensors_memory(tmp_path):
+    (tmp_path / "halve.pyx").write_text(HALVE)
+    halve = load("t_halve", tmp_path / "halve.pyx", build_directory=tmp_path).halve
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    assert halve(x.numpy()) == 10 and x.tolist() == [[0.5, 1], [1.5, 2]]
+    assert halve(x.t()[:1].numpy()) == 2 and x.tolist() == [[0.25, 1], [0.75, 2]]       # strides too
+    assert halve(x) == 4 and x.tolist() == [[0.125, 0.5], [0.375, 1]]                   # and the tensor itself is a buffer
+    with pytest.raises(ValueError, match="Buffer dtype mismatch"):
+        halve(x.float().numpy())
 
 
 @needs_compiler

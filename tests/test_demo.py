@@ -17,6 +17,7 @@ def output(name, folder):
     return run.stdout
 
 
+@pytest.mark.rows("S374", "S375")
 def test_polynomial(tmp_path):
     assert output("polynomial", tmp_path).startswith(
         "Loss: 0.000518 after 760 batches\n"

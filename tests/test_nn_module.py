@@ -272,6 +272,7 @@ def test_modes_and_gradients():
     assert names == ["Linear", "Net"]
 
 
+@pytest.mark.rows("S381")
 def test_copies():
     net = Net()
     net(torch.ones(1, 2)).sum().backward()
@@ -298,6 +299,7 @@ def test_no_reference_cycles():
         gc.enable()
 
 
+@pytest.mark.rows("S364")
 def test_sequential():
     a, b, c = nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)
     model = nn.Sequential(a, b)

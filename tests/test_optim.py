@@ -20,6 +20,7 @@ def values(tensor):
     return tensor.detach().numpy()
 
 
+@pytest.mark.rows("S368")
 def test_sgd_by_hand():
     p = parameter(1.0, 2.0)
     optimizer = optim.SGD([p], lr=0.1, momentum=0.5, weight_decay=0.1)
@@ -30,6 +31,7 @@ def test_sgd_by_hand():
     np.testing.assert_allclose(values(p), expected)
 
 
+@pytest.mark.rows("S369")
 def test_adam_by_hand():
     p = parameter(1.0)
     optimizer = optim.Adam([p], lr=0.1, betas=(0.5, 0.75))
@@ -53,6 +55,7 @@ def test_adamw_decays_apart_from_the_gradient():
     assert p.item() == q.item() == pytest.approx(0.95)
 
 
+@pytest.mark.rows("S372")
 @pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, amsgrad=True)])
 def test_parameters_without_gradient_and_of_several_dtypes(make):
     still, single, double = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), parameter(1.0, 1.0)
@@ -66,6 +69,7 @@ def test_parameters_without_gradient_and_of_several_dtypes(make):
     assert single.is_leaf and single.grad_fn is None
 
 
+@pytest.mark.rows("S372")
 def test_groups_have_options_of_their_own():
     p, q = parameter(1.0), parameter(1.0)
     optimizer = optim.SGD([{"params": [p], "lr": 0.5}, {"params": q}], lr=0.1)

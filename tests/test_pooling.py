@@ -58,6 +58,7 @@ def dtype(request):
     set_cpu_level(before)
 
 
+@pytest.mark.rows("S363")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_max_pool(case, dtype):
     shape, *arguments = case
@@ -71,6 +72,7 @@ def test_max_pool(case, dtype):
     assert (np.take_along_axis(flat, indices.numpy().reshape(*lead, -1), -1).reshape(y.shape) == y.numpy()).all()
 
 
+@pytest.mark.rows("S363")
 @pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 5)])
 @pytest.mark.parametrize("case", [c for c in CASES if set(c[4]) == {1}], ids=str)
 def test_avg_pool(case, include, divisor, dtype):

@@ -50,6 +50,7 @@ def arguments(cell, batch_sizes, features=3, size=5, dtype="float64", device="cp
 SIZES = {"even": (2, 2, 2), "falling": (3, 2, 2, 1), "one": (1,), "wide": (40, 40, 17)}
 
 
+@pytest.mark.rows("S363")
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", SIZES)

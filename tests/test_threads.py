@@ -10,6 +10,7 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.rows("S238", "S239")
 def test_what_was_set_is_shown(threads):
     torch.set_num_threads(1)
     assert torch.get_num_threads() == 1
@@ -17,6 +18,7 @@ def test_what_was_set_is_shown(threads):
     assert "threads: 1\n" in pyx_tensor.__config__.show()
 
 
+@pytest.mark.rows("S239")
 def test_results_do_not_depend_on_the_number(threads):
     x = torch.arange(3_000_000, dtype=torch.float32)
     several = (x * 2 + 1).sum()
@@ -24,6 +26,7 @@ def test_results_do_not_depend_on_the_number(threads):
     assert (x * 2 + 1).sum().item() == pytest.approx(several.item(), rel=1e-6)
 
 
+@pytest.mark.rows("S239")
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "two", None])
 def test_other_things_are_refused(wrong):
     with pytest.raises(RuntimeError, match="set_num_threads expects"):
