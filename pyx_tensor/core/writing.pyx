@@ -44,6 +44,8 @@ cdef class WritableOp(Op):
         try:
             entry(t.array, u.array, out=t.array)
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:
+                return False
             raise self.explained(error, [t, u]) from None
         version = t.version_()
         version.value += 1
@@ -123,6 +125,8 @@ cdef class WritableOp(Op):
         try:
             entry(*self.kernel_args(args, compute, device), out=target.array)
         except REFUSALS as error:
+            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+                return False
             raise self.explained(error, args) from None
         return True
 

@@ -142,9 +142,13 @@ def test_addcmul_of_integers():
 @pytest.mark.rows("S247")
 def test_addcdiv_of_integers_truncates_where_the_number_comes_first():
     seven, two = torch.tensor([7, -7]), torch.tensor([2, 2])
-    close(torch.addcdiv(seven, 3, seven, two), [16, -16], 0, torch.int64)           # 7 + 3 * 3
-    with pytest.raises(RuntimeError):                                               # the form that PyTorch has still
-        torch.addcdiv(seven, seven, two)
+    check_out(lambda **k: torch.addcdiv(seven, 3, seven, two, **k), [16, -16], 0)    # 7 + 3 * 3
+    close(seven.addcdiv(3, seven, two), [16, -16], 0, torch.int64)
+    written = seven.clone()
+    assert written.addcdiv_(3, seven, two) is written and written.tolist() == [16, -16]
+    for call in (torch.addcdiv, lambda *both: seven.clone().addcdiv_(*both[1:])):   # the form that PyTorch has still
+        with pytest.raises(RuntimeError, match="no longer supported"):
+            call(seven, seven, two)
 
 
 @pytest.mark.rows("S283")
