@@ -28,3 +28,35 @@ def test_names(named, plain):
 def test_other_names_are_refused(call, argument):
     with pytest.raises(TypeError, match=argument):
         call()
+
+
+@pytest.mark.parametrize("call, argument, kind", [
+    (lambda t: torch.tril(m, t), "diagonal", "int"), (lambda t: m.triu_(t), "diagonal", "int"), (lambda t: torch.diag(x, t), "diagonal", "int"),
+    (lambda t: torch.topk(x, t), "k", "int"), (lambda t: torch.kthvalue(x, t), "k", "int"), (lambda t: torch.histc(x, t), "bins", "int"),
+    (lambda t: torch.chunk(x, t), "chunks", "int"), (lambda t: torch.round(x, decimals=t), "decimals", "int"),
+    (lambda t: torch.add(x, x, alpha=t), "alpha", "Number"), (lambda t: x.clone().sub_(x, alpha=t), "alpha", "Number"), (lambda t: torch.add(x, t, x), "alpha", "Number"),
+    (lambda t: torch.addcmul(x, x, x, value=t), "value", "Number"), (lambda t: torch.addcdiv(x, t, x, x), "value", "Number"),
+    (lambda t: torch.addmm(m, m, m.t(), beta=t), "beta", "Number"), (lambda t: torch.dist(x, x, t), "p", "Number"), (lambda t: torch.renorm(m, 2, 0, t), "maxnorm", "Number"),
+])
+def test_what_is_no_number_is_refused_by_name(call, argument, kind):
+    for wrong in (x, "a", [1], *[1.5, True] * (kind == "int")):
+        with pytest.raises(TypeError, match=f"argument '{argument}' must be {kind}, not {type(wrong).__name__}"):
+            call(wrong)
+
+
+def test_a_tensor_of_one_element_may_stand_for_a_number():
+    assert torch.equal(torch.tril(m, torch.tensor(1)), torch.tril(m, 1)) and torch.topk(x, torch.tensor(2)).values.tolist() == [3, 2]
+    assert torch.equal(torch.add(x, x, alpha=torch.tensor(2.0)), 3 * x) and torch.equal(torch.addcmul(x, x, x, value=torch.tensor(2)), x + 2 * x * x)
+    for call in (lambda one: torch.add(x, x, alpha=one), lambda one: torch.dist(x, x, one)):
+        with pytest.raises(TypeError, match="must be Number, not Tensor"):          # its gradient would be lost
+            call(torch.tensor(2.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("alpha, message", [(1.5, "must not be a floating point number"), (torch.tensor(1.5), "must not be a floating point number"),
+                                            (2j, "must not be a complex number"), (True, "Boolean alpha only")])
+def test_a_factor_makes_no_integers_floats(alpha, message):
+    i = torch.arange(3)
+    for call in (lambda: torch.add(i, i, alpha=alpha), lambda: torch.sub(i, 2, alpha=alpha), lambda: i.clone().add_(i, alpha=alpha), lambda: i.sub(i, alpha=alpha)):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    assert torch.add(i, 2.5, alpha=1.5).tolist() == [3.75, 4.75, 5.75]

@@ -47,7 +47,7 @@ def scaling_function(Op op):
         if other is None:
             raise TypeError(f'{op.name}() missing 1 required positional argument: "other"')
         if alpha is not None:
-            other = scaled(input, other, alpha)
+            other = scaled(op.name, input, other, alpha)
         if out is not None:
             return op.run_out([input, other], out)
         result = op.call2(input, other)
@@ -122,7 +122,7 @@ def binary_in_place_function(Op op):
         if alpha is not None:
             if not op.takes_alpha:
                 raise TypeError(f"{op.name}_() got an unexpected keyword argument 'alpha'")
-            other = scaled(input, other, alpha)
+            other = scaled(op.name, input, other, alpha)
         result = op.call2_(input, other)
         return op.run_inplace([input, other], False) if result is NotImplemented else result
     return call

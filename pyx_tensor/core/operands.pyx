@@ -1,11 +1,13 @@
 """What the call path does with operands: recognising them, scalars as arrays, shapes, and the checks before a write."""
 cimport numpy as cnp
 from libc.string cimport memcmp, memcpy
+from operator import index
+
 import numpy as np
 
 from . cimport tensor as T
 from .device cimport Device
-from .dtype cimport FLOATING, INTEGRAL, DType
+from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType
 from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
 from .history cimport check_writable
@@ -286,13 +288,50 @@ cdef tuple all_dims(object dims, int ndim):
     return tuple(wrapped) if ndim else ()
 
 
-cdef object scaled(object input, object other, object alpha):
-    """alpha * other, refused where that would make integers floats."""
-    if type(alpha) is int and alpha == 1:
-        return other
-    if isinstance(alpha, float) and not any([isinstance(x, TensorBase) and (<TensorBase>x).dtype.category >= FLOATING or isinstance(x, float)
-                                             for x in (input, other)]):
+cdef object one_int(str name, str argument, object value):
+    """An int, also of what can be an index (a tensor of one integer, NumPy's integers); TypeError for anything else."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, bool):
+        try:
+            return value if isinstance(value, int) else index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
+
+
+cdef object one_number(str name, str argument, object value):
+    """A number, also of a 0-dim tensor; TypeError for anything else."""
+    if is_scalar(value):
+        return value
+    if isinstance(value, TensorBase) and (<TensorBase>value).ndim_() == 0 and not (<TensorBase>value).needs_grad():
+        return value.item()
+    raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+
+
+cdef int category(object operand) except -1:
+    if isinstance(operand, TensorBase):
+        return (<TensorBase>operand).dtype.category
+    if isinstance(operand, (bool, np.bool_)):
+        return BOOL
+    if isinstance(operand, (complex, np.complexfloating)):
+        return COMPLEX
+    return FLOATING if isinstance(operand, (float, np.floating)) else INTEGRAL
+
+
+cdef object scaled(str name, object input, object other, object alpha):
+    """alpha * other, refused where that would widen the result's category."""
+    cdef int highest, own
+    if type(alpha) is int:
+        return other if alpha == 1 else B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+    alpha = one_number(name, "alpha", alpha)
+    own, highest = category(alpha), max(category(input), category(other))
+    if own == COMPLEX and highest < COMPLEX:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if own == FLOATING and highest < FLOATING:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if own == BOOL and highest > BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
 
 

@@ -16,6 +16,8 @@ cdef enum Kind:                       # as in signature.py
     DIMS = 6
     TYPE = 7
     SIZES = 8
+    INT = 9
+    NUMBER = 10
 
 cdef Edge edge_of(TensorBase t)
 

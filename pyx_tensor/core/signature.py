@@ -4,10 +4,11 @@
 
 T: a tensor (or Python scalar) that takes part in promotion.   Raw: a tensor that doesn't.   Ts, Raws: lists of them.
 Dim: one dim, counted from the front before the body or a kernel sees it.   Dims: none (all), one or several.
-Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.view(2, 3)`).   No annotation: as it comes.
+Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.view(2, 3)`).
+Int, Number: what isn't one is refused by name; a tensor of one element may stand for it.   No annotation: as it comes.
 """
 
-PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes = range(9)
+PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number = range(11)
 TENSOR_KINDS = (T, Raw, Ts, Raws)
 
 # NumPy's names for PyTorch's parameters, linear algebra's, and those that PyTorch has for one function alone, taken where the definition has the

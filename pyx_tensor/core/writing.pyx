@@ -58,7 +58,7 @@ cdef class WritableOp(Op):
         alpha = kwargs.pop("alpha", None) if self.takes_alpha else None
         bound = self.bind(args, kwargs)
         if alpha is not None:
-            bound[1] = scaled(bound[0], bound[1], alpha)
+            bound[1] = scaled(self.name, bound[0], bound[1], alpha)
         return self.run_inplace(bound, False)
 
     cdef object run_inplace(self, list args, bint operator):

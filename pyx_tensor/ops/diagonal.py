@@ -2,12 +2,12 @@
 from ..core.definitions import op, publish_function
 from ..core.dtype import by_name
 from ..core.record import namespace as B
-from ..core.signature import T
+from ..core.signature import Int, T
 from .shape import wrapped
 
 
 @op()
-def diag_embed(B, input: T, offset=0, dim1=-2, dim2=-1):
+def diag_embed(B, input: T, offset: Int = 0, dim1=-2, dim2=-1):
     """Matrices of zeros, in two new dims, with the last dim of the input on a diagonal."""
     if not input.ndim:
         raise RuntimeError("diag_embed expects a tensor with at least 1 dimension")
@@ -23,7 +23,7 @@ def diag_embed(B, input: T, offset=0, dim1=-2, dim2=-1):
 
 
 @op(exact_out=True)
-def diag(B, input: T, diagonal=0):
+def diag(B, input: T, diagonal: Int = 0):
     """A matrix with the vector on a diagonal, or the diagonal of a matrix."""
     if input.ndim == 1:
         return B.diag_embed(input, diagonal)
@@ -33,7 +33,7 @@ def diag(B, input: T, diagonal=0):
 
 
 @op()
-def diagflat(B, input: T, offset=0):
+def diagflat(B, input: T, offset: Int = 0):
     """A matrix with all elements of the tensor on a diagonal."""
     return B.diag_embed(B.reshape(input, (-1,)), offset)
 
@@ -59,7 +59,7 @@ def _needs_matrix(name, input):
 
 
 @op(inplace=True, vjp=dict(input=lambda B, g, diagonal: B.tril(g, diagonal)))
-def tril(B, input: T, diagonal=0):
+def tril(B, input: T, diagonal: Int = 0):
     """The matrices of the last two dims, with zeros above a diagonal."""
     _needs_matrix("tril", input)
     zero = B.zeros((), dtype=input.dtype, device=input.device)
@@ -67,7 +67,7 @@ def tril(B, input: T, diagonal=0):
 
 
 @op(inplace=True, vjp=dict(input=lambda B, g, diagonal: B.triu(g, diagonal)))
-def triu(B, input: T, diagonal=0):
+def triu(B, input: T, diagonal: Int = 0):
     """The matrices of the last two dims, with zeros below a diagonal."""
     _needs_matrix("triu", input)
     zero = B.zeros((), dtype=input.dtype, device=input.device)

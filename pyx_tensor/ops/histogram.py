@@ -3,7 +3,7 @@ import math
 
 from ..core.definitions import op
 from ..core.dtype import by_name
-from ..core.signature import Raw, T
+from ..core.signature import Int, Number, Raw, T
 
 
 @op(nograd=True, hidden=True, entry="bincount", method=False)
@@ -45,7 +45,7 @@ def _histc(B, input: T, bins, low, high):
 
 
 @op(nograd=True, entry=False)
-def histc(B, input: T, bins=100, min=0, max=0):
+def histc(B, input: T, bins: Int = 100, min: Number = 0, max: Number = 0):
     """Counts of the elements in `bins` equal bins from min to max (of the data, where both are equal)."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")

@@ -3,7 +3,7 @@ import math
 
 from ..core.definitions import op
 from ..core.dtype import by_name
-from ..core.signature import T
+from ..core.signature import Dim, Number, T
 from ..core.typeinfo import finfo
 from .pointwise import conjugate
 
@@ -241,7 +241,7 @@ def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
 
 
 @op(exact_out=True, inplace=True)
-def renorm(B, input: T, p, dim, maxnorm):
+def renorm(B, input: T, p: Number, dim: Dim, maxnorm: Number):
     """Slices of a dim whose p-norm exceeds `maxnorm`, scaled down to it."""
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
@@ -249,7 +249,7 @@ def renorm(B, input: T, p, dim, maxnorm):
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    others = [d for d in range(input.ndim) if d != dim % input.ndim]
+    others = [d for d in range(input.ndim) if d != dim]
     size = B.norm(input, p, others, True)
     factor = B.where(B.gt(size, maxnorm), B.div(maxnorm, B.add(size, 1e-7)), B.ones_like(size))
     return B.mul(input, factor)

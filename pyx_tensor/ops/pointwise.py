@@ -2,7 +2,7 @@
 import math
 
 from ..core.definitions import op, primitive
-from ..core.signature import Raw, T
+from ..core.signature import Int, Number, Raw, T
 
 
 def conjugate(B, x):
@@ -414,7 +414,7 @@ def _round(B, input: T):
 
 
 @op(exact_out=True, inplace=True)
-def round(B, input: T, *, decimals=0):
+def round(B, input: T, *, decimals: Int = 0):
     """The nearest multiple of 10^-decimals, halves to the even one."""
     if decimals == 0:
         return B._round(input)
@@ -587,7 +587,7 @@ def lerp(B, input: T, end: T, weight: T):
 
 
 @op(entry="addcmul", promote="common", inplace=True)
-def addcmul(B, input: T, tensor1: T, tensor2: T, *, value=1):
+def addcmul(B, input: T, tensor1: T, tensor2: T, *, value: Number = 1):
     """`input + value * tensor1 * tensor2`."""
     product = B.mul(tensor1, tensor2)
     return B.add(input, product if value == 1 else B.mul(product, value))
@@ -598,7 +598,7 @@ class EarlyFactor(int):
 
 
 @op(entry="addcdiv", promote="common", inplace=True)
-def addcdiv(B, input: T, tensor1: T, tensor2: T, *, value=1):
+def addcdiv(B, input: T, tensor1: T, tensor2: T, *, value: Number = 1):
     """`input + value * tensor1 / tensor2`."""
     if not (input.dtype.is_floating_point or tensor1.dtype.is_floating_point or tensor2.dtype.is_floating_point
             or input.dtype.is_complex or tensor1.dtype.is_complex or tensor2.dtype.is_complex):

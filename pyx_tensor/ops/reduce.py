@@ -5,7 +5,7 @@ import math
 from ..core.definitions import op, operations, primitive
 from ..core.dtype import by_name
 from ..core.functions import extremum_function, reduction_function
-from ..core.signature import Dim, Dims, T, Type
+from ..core.signature import Dim, Dims, Number, T, Type
 
 
 def _kept(B, x, input_shape, dim, keepdim):
@@ -349,6 +349,6 @@ def norm(B, input: T, p="fro", dim=None, keepdim=False, *, dtype=None):
 
 
 @op(promote="common")
-def dist(B, input: T, other: T, p=2):
+def dist(B, input: T, other: T, p: Number = 2):
     """The p-norm of `input - other`."""
     return B.norm(B.sub(input, other), p)

@@ -8,7 +8,7 @@ from ..core.definitions import view as view_op
 from ..core.dtype import by_name
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.record import namespace as B
-from ..core.signature import Dim, Dims, Raw, Sizes, T
+from ..core.signature import Dim, Dims, Int, Raw, Sizes, T
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def split_with_sizes(B, input: T, split_sizes, dim: Dim = 0):
 
 
 @op()
-def chunk(B, input: T, chunks, dim: Dim = 0):
+def chunk(B, input: T, chunks: Int, dim: Dim = 0):
     """Views of at most `chunks` parts of equal length (the last may be shorter)."""
     if input.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")

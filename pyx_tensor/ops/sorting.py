@@ -3,7 +3,7 @@ import math
 
 from ..core.definitions import op, primitive
 from ..core.dtype import by_name
-from ..core.signature import Dim, T
+from ..core.signature import Dim, Int, T
 
 BOOL = by_name["bool"]
 _PAIR = dict(returns=("values", "indices"), nondiff=("indices",))
@@ -72,7 +72,7 @@ def _topk(B, input: T, k, dim: Dim, largest, sorted):
 
 
 @op(exact_out=True, **_PAIR)
-def topk(B, input: T, k, dim=-1, largest=True, sorted=True):
+def topk(B, input: T, k: Int, dim: Dim = -1, largest=True, sorted=True):
     """The k largest (or smallest) elements of a dim and their positions."""
     _needs_order("topk", input)
     if input.dtype.name == "bool":
@@ -103,7 +103,7 @@ def _kthvalue(B, input: T, k, dim: Dim, keepdim):
 
 
 @op(out_apart=True, exact_out=True, **_PAIR)
-def kthvalue(B, input: T, k, dim: Dim = -1, keepdim=False):
+def kthvalue(B, input: T, k: Int, dim: Dim = -1, keepdim=False):
     """The k-th smallest element along a dim, counted from 1, and its position."""
     _needs_elements("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):

@@ -4,7 +4,7 @@ import math
 from ...core.definitions import op, primitive, publish_function
 from ...core.dtype import by_name
 from ...core.record import namespace
-from ...core.signature import T, Ts
+from ...core.signature import Number, T, Ts
 
 
 def _matmul_input(B, g, input, other):
@@ -141,31 +141,31 @@ def _plus(B, input, product, beta, alpha):
 
 
 @op(inplace=True)
-def addmm(B, input: T, mat1: T, mat2: T, *, beta=1, alpha=1):
+def addmm(B, input: T, mat1: T, mat2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * (mat1 @ mat2)`."""
     return _plus(B, input, B.mm(mat1, mat2), beta, alpha)
 
 
 @op(inplace=True)
-def addmv(B, input: T, mat: T, vec: T, *, beta=1, alpha=1):
+def addmv(B, input: T, mat: T, vec: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * (mat @ vec)`."""
     return _plus(B, input, B.mv(mat, vec), beta, alpha)
 
 
 @op(inplace=True)
-def addr(B, input: T, vec1: T, vec2: T, *, beta=1, alpha=1):
+def addr(B, input: T, vec1: T, vec2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * outer(vec1, vec2)`."""
     return _plus(B, input, B.outer(vec1, vec2), beta, alpha)
 
 
 @op(inplace=True)
-def baddbmm(B, input: T, batch1: T, batch2: T, *, beta=1, alpha=1):
+def baddbmm(B, input: T, batch1: T, batch2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     return _plus(B, input, B.bmm(batch1, batch2), beta, alpha)
 
 
 @op(inplace=True)
-def addbmm(B, input: T, batch1: T, batch2: T, *, beta=1, alpha=1):
+def addbmm(B, input: T, batch1: T, batch2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
     return _plus(B, input, B.sum(B.bmm(batch1, batch2), 0, dtype=batch1.dtype), beta, alpha)
 
