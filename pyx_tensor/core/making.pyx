@@ -66,10 +66,10 @@ cdef TensorBase allocated(tuple shape, object fill, DType dtype, Device device):
     return new_tensor(array, dtype, device)
 
 
-def new_filled(tuple shape not None, fill, DType dtype not None, Device device not None):
+def new_filled(shape, fill, DType dtype not None, Device device not None):
     """`allocated`, for Python code."""
     device.resolve()
-    return allocated(shape, fill, dtype, device.canonical)
+    return allocated(tuple(shape), fill, dtype, device.canonical)
 
 
 cdef void space(real* values, Py_ssize_t n, real start, real end) noexcept nogil:
