@@ -5,7 +5,7 @@ what it can do. Statements are timed as text, so that no call but theirs is coun
 modules; `ratios.py` runs the same families side by side. Their base class has
 an underscore, since asv would time it too.
 """
-from . import small, elementwise, reductions, products, convolution, training, data     # in the order they are timed in
+from . import small, elementwise, reductions, sorting, layout, random, products, convolution, training, data     # in the order they are timed in
 from .base import LIBRARIES, _Family
 
 __all__ = ["FAMILIES", "LIBRARIES"]

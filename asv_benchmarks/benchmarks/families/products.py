@@ -11,6 +11,32 @@ class Sgemm(_Family):
     numpy_cases = cases
 
 
+class Batched(_Family):
+    """Batches of products, products of odd shapes, einsum and distances."""
+    prepare = """
+small, middle = torch.randn(64, 64, 64), torch.randn(16, 128, 128)
+tiny, vectors = torch.randn(10_000, 4, 4), torch.randn(1000, 3)
+q, k, v = torch.randn(8, 8, 128, 64), torch.randn(8, 8, 128, 64), torch.randn(8, 8, 128, 64)
+scores, square, x, points = torch.randn(8, 8, 128, 128), torch.randn(1024, 1024), torch.randn(1024), torch.randn(1000, 64)
+doubles, tall, images = torch.randn(512, 512, dtype=torch.float64), torch.randn(4096, 64), torch.randn(32, 128, 768)
+weight, many = torch.randn(768, 768), torch.randn(2000, 3)
+whole, narrow = torch.randint(0, 10, (256, 256)), torch.randn(512, 512).bfloat16()
+"""
+    cases = {
+        "64 of 64 x 64": "small @ small", "16 of 128 x 128": "middle @ middle", "16 of 128 x 128, transposed": "middle @ middle.mT",
+        "10 000 of 4 x 4": "tiny @ tiny", "einsum of attention": "torch.einsum('bhid,bhjd->bhij', q, k)",
+        "einsum of values": "torch.einsum('bhij,bhjd->bhid', scores, v)", "einsum of heads": "torch.einsum('bihd,bjhd->bhij', q.transpose(1, 2), k.transpose(1, 2))",
+        "einsum, a trace": "torch.einsum('ii', square)", "einsum, outer": "torch.einsum('i,j->ij', x, x)", "einsum bilinear": "torch.einsum('i,ij,j', x, square, x)",
+        "matrix times vector": "square @ x", "vector times matrix": "x @ square", "dot": "x @ x", "outer": "torch.outer(x, x)",
+        "512 x 512 double": "doubles @ doubles", "tall.T @ tall": "tall.t() @ tall", "batch times matrix": "images @ weight",
+        "addmm": "torch.addmm(square, square, square)", "cdist 1000 x 64": "torch.cdist(points, points)", "cdist 2000 x 3": "torch.cdist(many, many)",
+        "cdist, p = 1": "torch.cdist(points, points, p=1.0)", "256 x 256 int64": "whole @ whole", "512 x 512 bfloat16": "narrow @ narrow", "kron": "torch.kron(small[0], small[0])",
+        "cross": "torch.linalg.cross(vectors, vectors)",
+    }
+    numpy_prepare = "small, middle = np.random.randn(64, 64, 64).astype(np.float32), np.random.randn(16, 128, 128).astype(np.float32)"
+    numpy_cases = {"64 of 64 x 64": "small @ small", "16 of 128 x 128": "middle @ middle"}
+
+
 class Factors(_Family):
     """Square float32 matrices: one of 64 or 512 rows, and 1000 of four rows."""
     prepare = """
