@@ -104,6 +104,32 @@ def test_copy_overlapping(n):
     np.testing.assert_array_equal(m, expected)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(8, 8), (7, 70), (8, 1024), (65, 127), (64, 64), (129, 200), (3, 130, 70)], ids=str)
+def test_copy_of_turned_array(shape, dtype):
+    """Tiles, the strips beside them, and rows that are read backwards or again and again."""
+    a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    for x in (a.swapaxes(-1, -2), a.swapaxes(-1, -2)[..., ::-1, :], a.swapaxes(-1, -2)[..., ::-1], a.T, a[..., ::-1], np.broadcast_to(a[..., :1], shape)):
+        np.testing.assert_array_equal(C.copy(x), x)
+        target = np.zeros(x.shape + (2,), dtype)[..., 0]
+        np.testing.assert_array_equal(C.copy_(target, x), x)
+
+
+@pytest.mark.parametrize("shape", [(1536, 1408), (1501, 1450)], ids=str)
+def test_large_turned_copy(shape):
+    """So large that the result is written past the caches, where its rows are whole cache lines."""
+    for dtype in ("f4", "f8"):
+        a = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+        for threads in (1, 2):
+            before = parallel.num_threads()
+            parallel.set_num_threads(threads)
+            try:
+                np.testing.assert_array_equal(C.copy(a.T), a.T)
+                np.testing.assert_array_equal(P.add(C.copy(a.T), a.T), a.T + a.T)
+            finally:
+                parallel.set_num_threads(before)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_fill_and_full(dtype):
     for value in (1, True, 0.0, np.array(1, "i4")):

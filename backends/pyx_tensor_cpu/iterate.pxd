@@ -23,6 +23,8 @@ cdef struct Plan:
     int operands                    # the result, then the inputs
     int ndim
     Py_ssize_t size
+    bint tiled                      # an operand runs along the second last dimension: blocks are several short rows
+    bint streams                    # … and the result is written past the caches
     Py_ssize_t shape[MAX_DIMS]
     Operand operand[MAX_OPERANDS]
 

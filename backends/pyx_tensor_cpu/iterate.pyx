@@ -24,8 +24,16 @@ cnp.import_array()
 cdef enum:
     BLOCK = 1024
     SHORT_ROW = 64                  # shorter rows are gathered several to a block
-    TILE = 32                       # TILE * TILE is a block
+    TILE = 64                       # columns of a tile, which is a block
+    FEW = 8                         # elements along a dimension below which tiles don't pay
+    STREAMED = 1 << 23              # bytes of a result in tiles that no cache need hold: each tile writes far apart
     RELEASE_GIL = 1 << 16           # work from which other Python threads may run meanwhile
+
+cdef extern from "turn.h" nogil:
+    void turn_words(char* dst, Py_ssize_t dst_step, const char* src, Py_ssize_t src_step, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t itemsize)
+    void fetch(const char* data, Py_ssize_t size)
+    void stream(char* dst, const char* src, Py_ssize_t size)
+    void stream_end()
 
 cdef Loop[NOPS * NCODES] table
 cdef int[NOPS * NCODES] result_codes
@@ -73,8 +81,14 @@ ctypedef fused word:
     double complex                  # for its 16 bytes
 
 cdef inline void copy_words(word* witness, char* dst, Py_ssize_t dst_step, const char* src, Py_ssize_t src_step, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    if dst_step == sizeof(word):
+    cdef Py_ssize_t i, size = sizeof(word)
+    cdef word one
+    if dst_step == size and src_step == 0:
+        one = (<const word*>src)[0]
+        for i in range(n): (<word*>dst)[i] = one
+    elif dst_step == size and src_step == -size:
+        for i in range(n): (<word*>dst)[i] = (<const word*>src)[-i]
+    elif dst_step == size:
         for i in range(n): (<word*>dst)[i] = (<const word*>(src + i * src_step))[0]
     elif src_step == sizeof(word):
         for i in range(n): (<word*>(dst + i * dst_step))[0] = (<const word*>src)[i]
@@ -125,15 +139,24 @@ cdef void move_block(const Plan* plan, const Operand* operand, const Py_ssize_t*
     """Copy `count` elements from `start` on between an operand's memory and a contiguous buffer."""
     cdef Py_ssize_t at[MAX_DIMS]
     cdef int last = plan.ndim - 1
-    cdef Py_ssize_t n, step = operand.strides[last], itemsize = operand.itemsize
+    cdef Py_ssize_t n, step = operand.strides[last], itemsize = operand.itemsize, row = plan.shape[last]
     cdef char* data
+    cdef bint across = plan.tiled and not store and operand.strides[last - 1] == itemsize
     memcpy(at, start, plan.ndim * sizeof(Py_ssize_t))
     while count:
-        n = min(count, plan.shape[last] - at[last])
+        n = min(count, row - at[last])
         data = operand.data + offset_of(plan, operand, at)
-        if store:
+        if across and at[last] == 0 and count >= row:
+            n = min(count // row, plan.shape[last - 1] - at[last - 1])
+            turn_words(buffer, row * itemsize, data, step, n, row, itemsize)
+            n *= row
+        elif store and plan.streams and step == itemsize:
+            stream(data, buffer, n * itemsize)
+        elif store:
             copy_strided(data, step, buffer, itemsize, n, itemsize)
         else:
+            if plan.tiled and step == itemsize:
+                fetch(data + BLOCK // row * operand.strides[last - 1], n * itemsize)
             copy_strided(buffer, itemsize, data, step, n, itemsize)
         buffer += n * itemsize
         count -= n
@@ -200,7 +223,7 @@ cdef void execute_blocks(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) no
             p[k] = load(plan, &plan.operand[k], at, position, min(<Py_ssize_t>BLOCK, stop - start), <char*>buffers[k], <char*>raw)
     while position < stop:
         count = min(<Py_ssize_t>BLOCK, stop - position)
-        if row >= SHORT_ROW:
+        if row >= SHORT_ROW and not plan.tiled:
             count = min(count, row - at[plan.ndim - 1])
         for k in range(1, plan.operands):
             if not plan.operand[k].constant:
@@ -214,6 +237,8 @@ cdef void execute_blocks(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) no
             store(plan, result, at, position, count, <char*>buffers[0], <char*>raw)
         position += count
         advance(plan, at, count)
+    if plan.streams:
+        stream_end()
 
 
 cdef void execute(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
@@ -229,7 +254,7 @@ cdef void execute(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) noexcept 
 
 
 cdef void execute_parallel(const Plan* plan, int threads) noexcept nogil:
-    cdef Py_ssize_t share = (plan.size // threads + 63) // 64 * 64
+    cdef Py_ssize_t share = (plan.size // threads + BLOCK - 1) // BLOCK * BLOCK
     cdef int t
     for t in prange(threads, num_threads=threads, schedule="static"):
         execute(plan, min(t * share, plan.size), min((t + 1) * share, plan.size) if t < threads - 1 else plan.size)
@@ -315,7 +340,7 @@ cdef void classify(Plan* plan, Operand* operand) noexcept:
 cdef bint crosswise(Plan* plan) noexcept:
     """Whether an operand runs through memory along the second last dimension: a row of it touches a cache line per element."""
     cdef int k, last = plan.ndim - 1
-    if last == 0 or plan.shape[last] < 2 * TILE or plan.shape[last - 1] < TILE:
+    if last == 0 or plan.shape[last] < FEW or plan.shape[last - 1] < FEW:
         return False
     for k in range(1, plan.operands):
         if 0 < abs(plan.operand[k].strides[last - 1]) < abs(plan.operand[k].strides[last]):
@@ -325,28 +350,38 @@ cdef bint crosswise(Plan* plan) noexcept:
 
 cdef void run_tiles(Plan* plan, Py_ssize_t cost):
     """Go through the last two dimensions in strips TILE wide, so that the cache lines that a row touches serve the next rows."""
-    cdef Plan rest = plan[0]
+    cdef Plan rest
     cdef int k, last = plan.ndim - 1
     cdef Py_ssize_t strips = plan.shape[last] // TILE
-    plan.ndim += 1
-    plan.shape[last + 1] = TILE
-    plan.shape[last] = plan.shape[last - 1]
-    plan.shape[last - 1] = strips
-    for k in range(plan.operands):
-        plan.operand[k].strides[last + 1] = rest.operand[k].strides[last]
-        plan.operand[k].strides[last] = rest.operand[k].strides[last - 1]
-        plan.operand[k].strides[last - 1] = rest.operand[k].strides[last] * TILE
-        rest.operand[k].data += strips * TILE * rest.operand[k].strides[last]
-    run_arranged(plan, cost)
+    plan.tiled = True
+    plan.streams = size_of(plan) * plan.operand[0].itemsize >= STREAMED
+    rest = plan[0]
+    if strips:
+        plan.ndim += 1
+        plan.shape[last + 1] = TILE
+        plan.shape[last] = plan.shape[last - 1]
+        plan.shape[last - 1] = strips
+        for k in range(plan.operands):
+            plan.operand[k].strides[last + 1] = rest.operand[k].strides[last]
+            plan.operand[k].strides[last] = rest.operand[k].strides[last - 1]
+            plan.operand[k].strides[last - 1] = rest.operand[k].strides[last] * TILE
+            rest.operand[k].data += strips * TILE * rest.operand[k].strides[last]
+        run_arranged(plan, cost)
     rest.shape[last] -= strips * TILE
     run_arranged(&rest, cost)
 
 
-cdef void run_arranged(Plan* plan, Py_ssize_t cost):
-    cdef int d, k, threads
-    plan.size = 1
+cdef Py_ssize_t size_of(const Plan* plan) noexcept nogil:
+    cdef Py_ssize_t size = 1
+    cdef int d
     for d in range(plan.ndim):
-        plan.size *= plan.shape[d]
+        size *= plan.shape[d]
+    return size
+
+
+cdef void run_arranged(Plan* plan, Py_ssize_t cost):
+    cdef int k, threads
+    plan.size = size_of(plan)
     if plan.size == 0:
         return
     for k in range(plan.operands):
@@ -368,6 +403,7 @@ cdef void run(Plan* plan, Py_ssize_t cost):
     for d in range(plan.ndim):
         if plan.shape[d] == 0:
             return
+    plan.tiled = plan.streams = False
     arrange(plan)
     if crosswise(plan) and plan.ndim < MAX_DIMS:
         run_tiles(plan, cost)
