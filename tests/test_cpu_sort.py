@@ -87,6 +87,29 @@ def test_sort_of_large_arrays(dtype):
         same_bits(got, np.take_along_axis(a, order, -1))
 
 
+@pytest.mark.parametrize("dtype", [np.dtype("f4"), np.dtype("f8"), np.dtype("i8"), np.dtype("u8"), np.dtype("f2")], ids=str)
+@pytest.mark.parametrize("length", [256, 257, 700, 3000])
+def test_orders_of_long_rows_are_stable(dtype, length):
+    """Ties in the whole key, in its upper half and in its lower half; the first of equal elements comes first everywhere."""
+    rng = np.random.default_rng(length)
+    many = [rng.integers(0, 40, length), rng.integers(0, 2 ** 62, length) // 2 ** 31 * 2 ** 31, rng.integers(-2 ** 62, 2 ** 62, length),
+            rng.integers(0, 3, length) * 2 ** 40 + rng.integers(0, 3, length), np.zeros(length, "i8")]
+    with np.errstate(over="ignore"):
+        a = np.stack([row.astype(dtype) for row in many])
+    if dtype.kind == "f":
+        a[:, ::50], a[:, 7::60], a[:, 9::70], a[:, 5::80] = np.nan, -np.inf, np.inf, -0.0
+    expected = np.argsort(a, -1, kind="stable")
+    values, order = S.sort(a, 1)
+    same_bits(order, expected)
+    same_bits(values, np.take_along_axis(a, expected, 1))
+    for k in (1, 5, length // 3, length - 1, length):
+        values, order = S.topk(a, k, 1, False)
+        same_bits(order, expected[:, :k])
+        same_bits(values, np.take_along_axis(a, order, 1))
+        values, order = S.kthvalue(a, k, 1)
+        same_bits(order, expected[:, k - 1])
+
+
 def test_sort_takes_a_zero_dimensional_array():
     got, order = S.sort(np.array(5.0), 0)
     same(got, np.array(5.0))

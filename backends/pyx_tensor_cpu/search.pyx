@@ -43,15 +43,15 @@ cdef cnp.ndarray widened(cnp.ndarray array):
 
 cdef inline Py_ssize_t place_of(const Ordered *row, Py_ssize_t length, Ordered value, bint right) noexcept nogil:
     """The first place whose element is not less than `value` (greater, with `right`); a NaN goes to the end."""
-    cdef Py_ssize_t start = 0, half
-    while length > 0:
+    cdef const Ordered *start = row
+    cdef Py_ssize_t half
+    if length == 0:
+        return 0
+    while length > 1:       # a product instead of a branch, which would be guessed wrong half the time
         half = length >> 1
-        if not ((row[start + half] > value) if right else (row[start + half] >= value)):
-            start += half + 1
-            length -= half + 1
-        else:
-            length = half
-    return start
+        start += half * (not ((start[half - 1] > value) if right else (start[half - 1] >= value)))
+        length -= half
+    return start - row + (not ((start[0] > value) if right else (start[0] >= value)))
 
 
 cdef int search_rows(Ordered *rows, Py_ssize_t length, Py_ssize_t row_step, void *values, Py_ssize_t count, Py_ssize_t per_row,

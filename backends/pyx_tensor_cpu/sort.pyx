@@ -1,11 +1,13 @@
 """Sorting and selection along a dimension, always stable, NaN as the largest value.
 
 Each element becomes an unsigned key that sorts as the element does. Elements of up to four bytes are packed with their
-position, key << 32 | position, so that one vectorised sort of plain 64-bit integers gives values and indices at once
-and equal elements keep their order. Eight-byte elements are sorted indirectly and their ties put in order afterwards.
+position, key << 32 | position, so that one sort of plain 64-bit integers gives values and indices at once and equal
+elements keep their order: NumPy's sorting networks for short rows, by digits for long ones. Eight-byte elements are
+packed and sorted twice, by their lower and then by their upper halves; short rows of them indirectly.
 """
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 cimport numpy as cnp
 
 import numpy as np
@@ -16,6 +18,7 @@ from pyx_tensor_cpu.dtypes cimport (
 from pyx_tensor_cpu.indexed cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
+from pyx_tensor_cpu.radix cimport radix_select, radix_sort
 
 cnp.import_array()
 
@@ -39,8 +42,9 @@ cdef enum Kind:
 
 cdef enum:
     SORT_COST = 8  # of one element, an addition being 1
-    FEW = 16        # times fewer elements selected than there are: a scan beats a partition
+    FEW = 16        # times fewer elements selected than there are: a scan beats a sort
     SHORT_ROW = 128
+    NETWORK = 256   # elements that NumPy's sort takes without a partition
 
 ctypedef void (*Encode)(void *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil
 ctypedef void (*Decode)(void *source, const int64_t *order, Py_ssize_t count, char *values) noexcept nogil
@@ -222,22 +226,75 @@ cdef void argsort_row(uint64_t *keys, int64_t *order, Py_ssize_t count, void *ar
     order_ties(keys, order, count)
 
 
-cdef void select_first(uint64_t *keys, Py_ssize_t count, Py_ssize_t k, void *array) noexcept nogil:
-    """Bring the k smallest keys to the front, in order: candidates below the k-th so far gather behind it."""
+cdef void order_wide_row(const uint64_t *keys, uint64_t *spare, int64_t *order, Py_ssize_t count) noexcept nogil:
+    """Order by the lower halves of the keys, then, stably, by the upper ones; `order` holds the packed halves meanwhile."""
+    cdef uint64_t *packed = <uint64_t *>order
+    cdef uint64_t place
+    cdef Py_ssize_t i
+    for i in range(count):
+        packed[i] = keys[i] << 32 | <uint64_t>i
+    radix_sort(packed, spare, count)
+    for i in range(count):
+        place = packed[i] & POSITION_BITS
+        packed[i] = (keys[place] & ~POSITION_BITS) | place
+    radix_sort(packed, spare, count)
+    for i in range(count):
+        packed[i] &= POSITION_BITS
+
+
+cdef inline void sort_packed(uint64_t *keys, uint64_t *spare, Py_ssize_t count, void *array) noexcept nogil:
+    """Sort keys packed with their positions, equal ones being in the order of these."""
+    if count <= NETWORK:
+        sort_keys(keys, count, array)
+    else:
+        radix_sort(keys, spare, count)
+
+
+cdef void select_first(uint64_t *keys, uint64_t *spare, Py_ssize_t count, Py_ssize_t k, void *array) noexcept nogil:
+    """Bring the k smallest packed keys to the front, in order: candidates below the k-th so far gather behind it."""
     cdef Py_ssize_t start = min(2 * k, count), filled = k, i
     cdef uint64_t bound
-    sort_keys(keys, start, array)
+    sort_packed(keys, spare, start, array)
     bound = keys[k - 1]
     for i in range(start, count):
         if keys[i] < bound:
             keys[filled] = keys[i]
             filled += 1
             if filled == 2 * k:
-                sort_keys(keys, filled, array)
+                sort_packed(keys, spare, filled, array)
                 bound = keys[k - 1]
                 filled = k
     if filled > k:
-        sort_keys(keys, filled, array)
+        sort_packed(keys, spare, filled, array)
+
+
+cdef void gather_first(const uint64_t *keys, uint64_t *spare, Py_ssize_t count, Py_ssize_t k, int64_t *places) noexcept nogil:
+    """The places of the k smallest keys, the first of equal ones, in increasing order."""
+    cdef uint64_t bound = radix_select(keys, spare, count, k - 1)
+    cdef Py_ssize_t equal = k, found = 0, i
+    for i in range(count):
+        equal -= keys[i] < bound
+    for i in range(count):
+        if keys[i] < bound or (keys[i] == bound and equal > 0):
+            equal -= keys[i] == bound
+            places[found] = i
+            found += 1
+
+
+cdef int64_t place_of_kth(const uint64_t *keys, uint64_t *spare, Py_ssize_t count, Py_ssize_t k, bint packed) noexcept nogil:
+    """Where the k-th smallest key is, counted from 0; equal keys count in their order."""
+    cdef uint64_t key = radix_select(keys, spare, count, k)
+    cdef Py_ssize_t i
+    if packed:
+        return key & POSITION_BITS
+    for i in range(count):
+        k -= keys[i] < key
+    for i in range(count):
+        if keys[i] == key:
+            if k == 0:
+                return i
+            k -= 1
+    return -1  # never
 
 
 cdef cnp.ndarray positions_in(cnp.ndarray keys, Py_ssize_t start, Py_ssize_t taken):
@@ -252,21 +309,38 @@ cdef cnp.ndarray positions_in(cnp.ndarray keys, Py_ssize_t start, Py_ssize_t tak
     return order
 
 
-cdef cnp.ndarray order_by_keys(cnp.ndarray keys, bint packed):
-    """Positions (int64) that sort each row stably."""
-    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row
-    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
-    cdef cnp.ndarray order
-    cdef int64_t *result
-    cdef int threads = threads_for(count * length * SORT_COST)
+cdef uint64_t *spare_keys(int threads, Py_ssize_t length) except NULL:
+    """Room for a row of keys for each thread, to be freed."""
+    cdef uint64_t *spare = <uint64_t *>malloc(max(threads * length, 1) * sizeof(uint64_t))
+    if spare == NULL:
+        raise MemoryError(f"no memory to sort rows of {length} elements")
+    return spare
+
+
+cdef void order_row(uint64_t *keys, uint64_t *spare, int64_t *order, Py_ssize_t count, bint packed, void *array) noexcept nogil:
+    cdef Py_ssize_t i
     if packed:
-        for row in prange(count, num_threads=threads, schedule='static', nogil=True):
-            sort_keys(data + row * length, length, <void *>keys)
-        return positions_in(keys, 0, length)
-    order = new_rows(keys, length, INT64)
-    result = <int64_t *>cnp.PyArray_DATA(order)
-    for row in prange(count, num_threads=threads, schedule='static', nogil=True):
-        argsort_row(data + row * length, result + row * length, length, <void *>keys)
+        sort_packed(keys, spare, count, array)
+        for i in range(count):
+            order[i] = keys[i] & POSITION_BITS
+    elif count <= NETWORK or count >> 32:
+        argsort_row(keys, order, count, array)
+    else:
+        order_wide_row(keys, spare, order, count)
+
+
+cdef cnp.ndarray order_by_keys(cnp.ndarray keys, bint packed):
+    """Positions (int64) that sort each row stably. The keys are overwritten."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row, part
+    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray order = new_rows(keys, length, INT64)
+    cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(order)
+    cdef int parts = <int>min(threads_for(count * length * SORT_COST), max(count, 1))
+    cdef uint64_t *spare = spare_keys(parts, length)
+    for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
+        for row in range(count * part // parts, count * (part + 1) // parts):
+            order_row(data + row * length, spare + part * length, result + row * length, length, packed, <void *>keys)
+    free(spare)
     return order
 
 
@@ -275,36 +349,61 @@ cdef cnp.ndarray row_order(cnp.ndarray rows, bint descending, str name):
     return order_by_keys(keys, packed)
 
 
+cdef cnp.ndarray first_of_packed(cnp.ndarray keys, Py_ssize_t k):
+    """Positions of the k smallest packed keys of each row, in order."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row, part
+    cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
+    cdef int parts = <int>min(threads_for(count * length), max(count, 1))
+    cdef uint64_t *spare
+    if k * FEW > length and length > SHORT_ROW:
+        return contiguous(order_by_keys(keys, True)[..., :k])
+    spare = spare_keys(parts, 2 * k)
+    for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
+        for row in range(count * part // parts, count * (part + 1) // parts):
+            select_first(data + row * length, spare + 2 * k * part, length, k, <void *>keys)
+    free(spare)
+    return positions_in(keys, 0, k)
+
+
+cdef cnp.ndarray first_of_wide(cnp.ndarray keys, Py_ssize_t k):
+    """Positions of the k smallest keys of each row, in order."""
+    cdef Py_ssize_t length = row_length(keys), count = row_count(keys), row, part
+    cdef const uint64_t *data = <const uint64_t *>cnp.PyArray_DATA(keys)
+    cdef cnp.ndarray places = new_rows(keys, k, INT64)
+    cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(places)
+    cdef int parts = <int>min(threads_for(count * length), max(count, 1))
+    cdef uint64_t *spare = spare_keys(parts, length)
+    for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
+        for row in range(count * part // parts, count * (part + 1) // parts):
+            gather_first(data + row * length, spare + part * length, length, k, result + row * k)
+    free(spare)
+    return take_rows(places, order_by_keys(take_rows(keys, places), False))
+
+
 cdef cnp.ndarray first_positions(cnp.ndarray rows, Py_ssize_t k, bint descending, str name):
     """Positions of the `k` first elements of each row in sorted order."""
-    cdef cnp.ndarray keys, order
-    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
-    cdef uint64_t *data
-    cdef bint packed
     keys, packed = row_keys(rows, descending, name)
     if k == 0:
         return new_rows(rows, 0, INT64)
-    if not packed:
-        order = np.sort(keys.argpartition(k - 1, axis=-1)[..., :k], axis=-1)
-        return take_rows(order, order_by_keys(take_rows(keys, order), False))
-    if k * FEW <= length or length <= SHORT_ROW:
-        data = <uint64_t *>cnp.PyArray_DATA(keys)
-        for row in prange(count, num_threads=threads_for(count * length), schedule='static', nogil=True):
-            select_first(data + row * length, length, k, <void *>keys)
-        return positions_in(keys, 0, k)
-    keys.partition(k - 1, axis=-1)
-    return order_by_keys(contiguous(keys[..., :k]), True)
+    return first_of_packed(keys, k) if packed else first_of_wide(keys, k)
 
 
 cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
     """(values, positions) of the k-th smallest element of each row, counted from 0; a last dimension of size 1."""
-    cdef cnp.ndarray order
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row, part
+    cdef cnp.ndarray keys, order = new_rows(rows, 1, INT64)
+    cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(order)
+    cdef const uint64_t *data
+    cdef uint64_t *spare
+    cdef int parts = <int>min(threads_for(count * length), max(count, 1))
+    cdef bint packed
     keys, packed = row_keys(rows, False, name)
-    if packed:
-        keys.partition(k, axis=-1)
-        order = positions_in(keys, k, 1)
-    else:
-        order = contiguous(keys.argpartition(k, axis=-1)[..., k:k + 1])
+    data = <const uint64_t *>cnp.PyArray_DATA(keys)
+    spare = spare_keys(parts, length)
+    for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
+        for row in range(count * part // parts, count * (part + 1) // parts):
+            result[row] = place_of_kth(data + row * length, spare + part * length, length, k, packed)
+    free(spare)
     return take_rows(rows, order), order
 
 
