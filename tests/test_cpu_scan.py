@@ -5,7 +5,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyx_tensor_cpu import scan
+from pyx_tensor_cpu import parallel, scan
 
 INTEGERS = ["u1", "i1", "i2", "i4", "i8", "u2", "u4", "u8"]
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
@@ -97,6 +97,39 @@ def test_logcumsumexp(dtype):
 def test_long_float32_sums_are_rounded_once():
     a = np.random.default_rng(2).random(200_000, np.float32)
     np.testing.assert_array_equal(scan.cumsum(a, 0), np.cumsum(a.astype("f8")).astype("f4"))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1"], ids=str)
+@pytest.mark.parametrize("shape", [(8223,), (8224,), (20_000,), (5, 1000), (4, 4096)], ids=str)
+def test_rows_in_groups_and_long_rows_in_chunks(shape, dtype):
+    a = (np.random.default_rng(3).standard_normal(shape) * 50).astype(dtype)
+    wide = a.astype("f8") if a.dtype.kind == "f" else a
+    results = []
+    for threads in (1, 2):
+        before = parallel.num_threads()
+        parallel.set_num_threads(threads)
+        try:
+            results.append([scan.cumsum(a, a.ndim - 1), scan.cumprod(a, a.ndim - 1), *scan.cummax(a, a.ndim - 1)])
+        finally:
+            parallel.set_num_threads(before)
+    for one, two in zip(*results):
+        np.testing.assert_array_equal(one, two)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(results[0][0], np.cumsum(wide, -1, dtype=wide.dtype).astype(dtype), rtol=1e-6 if dtype == "f4" else 1e-11)
+        np.testing.assert_array_equal(results[0][1], np.cumprod(wide, -1, dtype=wide.dtype).astype(dtype))
+    np.testing.assert_array_equal(results[0][2], np.maximum.accumulate(a, -1))
+
+
+def test_long_sums_that_leave_the_range():
+    """What is finite on the way stays so, though the sum of a chunk isn't; NaN and infinity reach what follows them, no more."""
+    a = np.zeros(20_000)
+    a[3000], a[5000], a[5001], a[9000] = -1.7e308, 1.7e308, 1.7e308, -1.7e308
+    np.testing.assert_array_equal(scan.cumsum(a, 0), np.cumsum(a))
+    assert np.isfinite(scan.cumsum(a, 0)).all()
+    for special in (np.inf, -np.inf, np.nan):
+        b = np.ones(20_000, "f4")
+        b[12_000] = special
+        np.testing.assert_array_equal(scan.cumsum(b, 0), np.cumsum(b, dtype="f8").astype("f4"))
 
 
 def test_unordered_dtypes_are_refused():
