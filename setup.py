@@ -37,6 +37,9 @@ NO_CONTRACTION = [] if MSVC else ["-ffp-contract=off"]
 EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection", "making")}  # the same bits on any machine
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+# A region of one thread needs no team (regions.h); where the linker can't do that, all is right, but small kernels are slower.
+LONE_REGIONS = ["-DPYX_TENSOR_LONE_REGIONS", "-include", f"backends/{CPU}/include/regions.h"] if sys.platform == "linux" else []
+WRAPPED = ["-Wl,--wrap=GOMP_parallel"]
 DIRECTIVES = dict(language_level=3, binding=True, initializedcheck=False, cdivision=True)
 # Kernels check their bounds once, before the loop, and take None for an array only where that is the default.
 UNCHECKED = dict(DIRECTIVES, boundscheck=False, wraparound=False, allow_none_for_extension_args=False)
@@ -107,14 +110,15 @@ class BuildExtensions(build_ext):
 
     def build_extensions(self):
         openmp = OPENMP if self.accepts(OPENMP, OPENMP_PROGRAM) else []
+        lone = LONE_REGIONS if openmp and self.accepts(OPENMP + LONE_REGIONS + WRAPPED, OPENMP_PROGRAM) else []
         levels = {name: flags for name, flags in LEVELS.items() if self.accepts(flags)}
         levels.setdefault("baseline", [])
         self.extensions = [ext for ext in self.extensions if level_of(ext) in levels]
         for ext in self.extensions:
-            parallel = openmp if ext.name.startswith(CPU) else []
+            parallel, regions = (openmp, lone) if ext.name.startswith(CPU) else ([], [])
             exact = NO_CONTRACTION if ext.name in EXACT else []
-            ext.extra_compile_args = COMMON + levels[level_of(ext)] + parallel + exact
-            ext.extra_link_args = [] if MSVC else parallel
+            ext.extra_compile_args = COMMON + levels[level_of(ext)] + parallel + regions + exact
+            ext.extra_link_args = [] if MSVC else parallel + (WRAPPED if regions else [])
             if ext.name == f"{CPU}.build_info":
                 ext.define_macros.append(("PYX_TENSOR_FLAGS", '"%s"' % " ".join(ext.extra_compile_args)))
                 ext.define_macros.append(("PYX_TENSOR_LEVELS", '"%s"' % " ".join(levels)))
