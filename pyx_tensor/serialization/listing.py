@@ -1,5 +1,6 @@
 """What is in a checkpoint, told without loading it: `python -m pyx_tensor inspect FILE`."""
 import itertools
+import math
 import os
 
 from . import _opened, outline
@@ -39,11 +40,19 @@ def _rows(key, obj, above, count):
         return
     items = _items(obj)
     if items is None:
-        text = repr(obj)
-        yield key, text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT - 3] + "...", "", "", 0
+        yield key, _text(obj), "", "", 0
         return
     for name, value in items:
         yield from _rows(f"{key}.{name}" if key else str(name), value, (*above, id(obj)), count)
+
+
+def _text(obj):
+    """A plain value as it is printed, cut after some characters."""
+    try:
+        text = repr(obj)
+    except (ValueError, RecursionError):        # of numbers with thousands of digits, and of tuples in tuples in a set
+        text = f"(a {type(obj).__name__})"
+    return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT - 3] + "..."
 
 
 def _items(obj):
@@ -58,22 +67,20 @@ def _items(obj):
 
 
 def _tensor(call):
-    """(shape, dtype, device, bytes) of a call that builds a tensor, or None."""
+    """(shape, dtype, device, bytes) of a call that builds a tensor, or None, also where its arguments aren't what they should be."""
     name, args = call.name.rpartition(".")[2], call.args
-    if name.startswith("_rebuild_parameter") and isinstance(args[0], Outline):
-        return _tensor(args[0])
-    if name == "_rebuild_from_type_v2" and isinstance(args[0], Outline):
-        return _tensor(Outline(args[0].name, args[2]))
-    if not name.startswith("_rebuild_tensor") or len(args) < 4 or not is_storage_id(args[0]):
+    if name.startswith("_rebuild_parameter"):
+        return _tensor(args[0]) if args and isinstance(args[0], Outline) else None
+    if name == "_rebuild_from_type_v2":
+        built = len(args) > 2 and isinstance(args[0], Outline) and isinstance(args[2], tuple)
+        return _tensor(Outline(args[0].name, args[2])) if built else None
+    if not name.startswith("_rebuild_tensor") or len(args) < (7 if name.endswith("_v3") else 4) or not is_storage_id(args[0]):
         return None
     _, kind, _, location, _ = args[0][:5]
-    dtype, shape = kind.dtype, tuple(args[2])
-    if name.endswith("_v3"):
-        dtype = _dtype(args[6])
-    numel = 1
-    for n in shape:
-        numel *= n
-    return str(list(shape)), str(dtype).removeprefix("torch."), location, numel * getattr(dtype, "itemsize", 0)
+    dtype, shape = _dtype(args[6]) if name.endswith("_v3") else kind.dtype, args[2]
+    if not isinstance(shape, tuple) or not all(type(n) is int for n in shape):
+        return None
+    return str(list(shape)), str(dtype).removeprefix("torch."), location, math.prod(shape) * getattr(dtype, "itemsize", 0)
 
 
 def _dtype(named):
