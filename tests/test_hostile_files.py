@@ -9,42 +9,19 @@ import sys
 import tarfile
 import zipfile
 
+import fuzz_files
 import numpy as np
 import pytest
 import pyx_tensor as torch
-from early_tar import Reference, early_tar
+from early_tar import early_tar
+from fuzz_files import BUILD, HOOKS, OPCODES, PIECES, REFUSED, STORAGE, container, ours, poke, read_all, stream
 from hypothesis import given, settings, strategies
-from pyx_tensor import safetensors
+from pyx_tensor import __main__, safetensors
 from pyx_tensor.serialization import get_unsafe_globals_in_checkpoint
-from pyx_tensor.serialization.legacy import MAGIC, PROTOCOL, SYS_INFO
-
-REFUSED = (RuntimeError, pickle.UnpicklingError, NotImplementedError)
-
-
-def container(data, storages=None, **others):
-    """A zip container around a pickle."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("archive/data.pkl", data)
-        for key, memory in (storages or {"0": b"\0" * 16}).items():
-            archive.writestr(f"archive/data/{key}", memory)
-        for name, content in others.items():
-            archive.writestr(f"archive/{name}", content)
-    return buffer.getvalue()
-
-
-def stream(data, tail=b""):
-    """The format before 1.6 around a pickle."""
-    return b"".join(pickle.dumps(value, 2) for value in (MAGIC, PROTOCOL, SYS_INFO)) + data + tail
-
 
 def load(data, **options):
     return torch.load(io.BytesIO(data), **options)
 
-
-STORAGE = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQ"
-BUILD = b"ctorch._utils\n_rebuild_tensor_v2\n("
-HOOKS = b"\x89ccollections\nOrderedDict\n)R"
 
 
 def tensor(storage=STORAGE, offset=b"K\x00", size=b"K\x04\x85", stride=b"K\x01\x85"):
@@ -280,7 +257,6 @@ def test_a_stream_without_its_storages():
 
 
 def test_a_listing_of_a_file_without_end(tmp_path, capsys):
-    from pyx_tensor import __main__
     (tmp_path / "wide.pt").write_bytes(container(b"\x80\x02]" + b"2\x86" * 60 + b"."))
     (tmp_path / "deep.pt").write_bytes(container(b"\x80\x02" + b"]" * 5000 + b"a" * 4999 + b"."))
     assert __main__.main(["inspect", str(tmp_path / "wide.pt"), str(tmp_path / "deep.pt")]) == 1
@@ -288,58 +264,15 @@ def test_a_listing_of_a_file_without_end(tmp_path, capsys):
 
 
 # --- at random ----------------------------------------------------------------------------------------------------
-def _written(form):
-    buffer = io.BytesIO()
-    torch.save({"a": torch.arange(6.0).reshape(2, 3), "b": [torch.nn.Parameter(torch.ones(2)), {"c": (1, "x", None, 2.5)}],
-                "u": torch.ones(2, dtype=torch.uint16)}, buffer, **form)
-    return buffer.getvalue()
-
-
-SEEDS = [_written({}), _written({"_use_new_zipfile_serialization": False}), _written({"pickle_protocol": 5}),
-         early_tar([], [], [], {"a": 1, "b": [Reference(1)]}), safetensors.save({"a": torch.ones(2), "b": torch.arange(3)})]
-ALLOWED = (*REFUSED, ValueError, TypeError)
-
-
-def poke(data, changes):
-    data = bytearray(data)
-    for at, kind, value in changes:
-        at %= len(data) or 1
-        if kind == 0:
-            data[at:at + 1] = bytes((value & 255,))
-        elif kind == 1:
-            del data[at:at + value % 64]
-        elif kind == 2:
-            data[at:at] = struct.pack("<I", value)
-        else:
-            data[at:at + 4] = data[value % len(data):][:4]
-    return bytes(data)
-
-
-def read_all(data):
-    """Every reader over one file; each may refuse it."""
-    for read in (load, lambda d: get_unsafe_globals_in_checkpoint(io.BytesIO(d)), safetensors.load):
-        try:
-            read(data)
-        except ALLOWED:
-            pass
-
-
+FILES = list(ours())
 CHANGES = strategies.lists(strategies.tuples(strategies.integers(0, 1 << 16), strategies.integers(0, 3), strategies.integers(0, (1 << 32) - 1)),
                            min_size=1, max_size=6)
 
 
 @settings(max_examples=150, deadline=None)
-@given(strategies.sampled_from(SEEDS), CHANGES)
-def test_broken_files(seed, changes):
-    read_all(poke(seed, changes))
-
-
-OPCODES = [bytes((i,)) for i in range(256)]
-PIECES = [b"K\x04", b"X\x01\x00\x00\x000", b"}", b"]", b")", b"(", b"t", b"R", b"Q", b"b", b"\x81", b"\x85", b"\x86", b"u", b"e", b"s", b"a", b"2", b"0", b"q\x00", b"h\x00",
-          b"\x8f", b"\x90", b"\x91", b"N", b"\x88", BUILD, STORAGE, HOOKS, b"ccollections\nOrderedDict\n", b"ctorch\nSize\n", b"cnumpy\ndtype\n", b"c__builtin__\nset\n",
-          b"ctorch._utils\n_rebuild_parameter\n", b"ctorch._tensor\n_rebuild_from_type_v2\n", b"ctorch\nTensor\n", b"ctorch\nfloat32\n", b"cnumpy.core.multiarray\nscalar\n",
-          b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\nndarray\n", b"C\x04abcd", b"c__builtin__\nslice\n", b"ctorch._utils\n_rebuild_sparse_tensor\n", b"ctorch.serialization\n_get_layout\nX\x10\x00\x00\x00torch.sparse_coo\x85R",
-          b"ctorch\nLongStorage\n", b"ctorch\nBoolStorage\n", b"ctorch._utils\n_rebuild_tensor_v3\n(", b"ccollections\ndefaultdict\n", b"ctorch\ndevice\n"]
+@given(strategies.sampled_from(FILES), CHANGES)
+def test_broken_files(data, changes):
+    read_all(poke(data, changes))
 
 
 @settings(max_examples=150, deadline=None)
@@ -348,3 +281,24 @@ def test_pickles_of_random_instructions(pieces):
     data = b"\x80\x02" + b"".join(pieces) + b"."
     read_all(container(data))
     read_all(stream(data))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
+def test_a_short_run_of_the_fuzzer(tmp_path):
+    """In a process of its own, which has one thread; longer runs: `python tests/fuzz_files.py --minutes 60`."""
+    done = subprocess.run([sys.executable, fuzz_files.__file__, "--files", "600", "--crashers", str(tmp_path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "600 files read" in done.stdout and not os.listdir(tmp_path), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("pickled", "row"), [
+    # what the fuzzer found: builders of tensors with too few arguments, or with others
+    (BUILD + STORAGE + b"tR", "_rebuild_tensor_v2(...)"), (b"ctorch._utils\n_rebuild_parameter\n)R", "_rebuild_parameter(...)"),
+    (b"ctorch._tensor\n_rebuild_from_type_v2\n)R", "_rebuild_from_type_v2(...)"), (b"ctorch._utils\n_rebuild_tensor_v3\n(" + STORAGE + b"K\x00)))tR", "_rebuild_tensor_v3(...)"),
+    (BUILD + STORAGE + b"K\x00K\x04K\x01\x85" + HOOKS + b"tR", "_rebuild_tensor_v2(...)"), (BUILD + STORAGE + b"K\x00N\x85K\x01\x85" + HOOKS + b"tR", "_rebuild_tensor_v2(...)"),
+    # values that Python can't print
+    (b"\x8b\x00\x10\x00\x00" + b"\x7f" * 4096, "(a int)"), (b"]" * 90 + b"\x8f(" + b"(" * 990 + b"t" * 990 + b"\x90" + b"a" * 90, "(a set)"),
+])
+def test_a_listing_shows_what_it_can(tmp_path, capsys, pickled, row):
+    (tmp_path / "x.pt").write_bytes(container(b"\x80\x04" + pickled + b"."))
+    assert __main__.main(["inspect", str(tmp_path / "x.pt")]) == 0
+    assert row in capsys.readouterr().out
