@@ -6,11 +6,10 @@ import struct
 import sys
 import tarfile
 
-import numpy as np
-
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage
 from . import builders
+from .archive import filled, new_memory
 from .machine import Source
 from .names import StorageType
 from .reader import OutlineMachine, Storages, unpickle
@@ -86,14 +85,10 @@ class _Stream:
 
 
 def _read(file, nbytes):
-    data = np.empty(nbytes, np.uint8)
-    view, done = memoryview(data), 0
-    while done < nbytes:
-        piece = file.read(min(nbytes - done, 1 << 24))
-        if not piece:
-            raise RuntimeError(f"load: the file is cut short, {done} bytes into a storage of {nbytes}")
-        view[done:done + len(piece)] = piece
-        done += len(piece)
+    data = new_memory(nbytes)
+    done = sum(map(len, filled(file, memoryview(data))))
+    if done < nbytes:
+        raise RuntimeError(f"load: the file is cut short, {done} bytes into a storage of {nbytes}")
     return data
 
 

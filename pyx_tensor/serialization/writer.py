@@ -5,6 +5,7 @@ import pickle
 import sys
 import warnings
 from collections import OrderedDict
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from .names import STORAGE_OF, public_module
 
 _LARGE = 1 << 20           # bytes of a storage from which on a warning says that little of it is seen
 
-_PLAIN = frozenset((str, int, float, bool, bytes, tuple, list, dict, OrderedDict, type(None)))
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+_PLAIN = frozenset((*_ATOMS, bytes, tuple, list, dict, OrderedDict))
+_OURS = (Tensor, TypedStorage, UntypedStorage, Size, Device, DType, memory_format, layout)
 _NO_HOOKS = OrderedDict()  # which files have at each tensor
 
 
@@ -32,25 +35,50 @@ class _Global:
     made = {}
 
     def __init__(self, module, name):
-        self.module, self.name = module, name
+        self.code = pickle.GLOBAL + f"{module}\n{name}\n".encode()
 
 
 def _global(module, name):
     return _Global.made.setdefault((module, name), _Global(module, name))
 
 
+class _Arguments:
+    """What a tensor is built of, in the place of a tuple: a storage's memory and the dtype of its elements, None for bytes; offset, size,
+    strides, whether it requires grad, and the tensor's dtype where the storage is one of bytes."""
+
+    def __init__(self, *args):
+        self.args = args
+
+
 class _Call:
     """A call that builds a tensor, in the place of an argument."""
 
-    def __init__(self, function, args):
-        self.function, self.args = function, args
+    def __init__(self, function, arguments):
+        self.function, self.arguments = function, arguments
 
 
-class _StorageRef:
-    """A storage in the pickle, as elements of a dtype; None: as bytes."""
+_REBUILD_V2, _REBUILD_V3 = (_global("torch._utils", f"_rebuild_tensor_{version}") for version in ("v2", "v3"))
 
-    def __init__(self, memory, dtype):
-        self.memory, self.dtype = memory, dtype
+
+def _int(number):
+    """The instruction for a number that isn't negative."""
+    if number <= 0xff:
+        return pickle.BININT1 + number.to_bytes(1, "little")
+    if number <= 0xffff:
+        return pickle.BININT2 + number.to_bytes(2, "little")
+    return pickle.BININT + number.to_bytes(4, "little") if number < 1 << 31 else pickle.LONG1 + b"\x09" + number.to_bytes(9, "little")
+
+
+@lru_cache(1 << 10)
+def _ints(numbers):
+    """The instructions for a shape, or strides."""
+    return b"".join((pickle.MARK, *map(_int, numbers), pickle.TUPLE))
+
+
+def _text(text):
+    """The instruction for a short text."""
+    data = text.encode()
+    return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
 
 
 class Memories:
@@ -65,11 +93,16 @@ class Memories:
 
     def see(self, tensor):
         """Note a tensor."""
-        memory = tensor._storage
-        first = tensor.storage_offset() * tensor.element_size()
-        last = first + tensor.element_size() * (1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))) if tensor.numel() else first
-        entry = self.found.setdefault(id(memory), [str(len(self.found)), memory, first, last, 0, tensor])
-        entry[2], entry[3], entry[4] = min(entry[2], first), max(entry[3], last), entry[4] + tensor.numel() * tensor.element_size()
+        memory, size = tensor._storage, tensor.element_size()
+        first, seen = tensor.storage_offset() * size, tensor.numel() * size
+        if tensor.is_contiguous() or not seen:
+            last = first + seen
+        else:
+            last = first + size * (1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride())))
+        entry = self.found.get(id(memory))
+        if entry is None:
+            entry = self.found[id(memory)] = [str(len(self.found)), memory, first, last, 0, tensor]
+        entry[2], entry[3], entry[4] = min(entry[2], first), max(entry[3], last), entry[4] + seen
 
     def start(self, memory):
         """The byte of a memory that the file begins with."""
@@ -102,32 +135,24 @@ class _Writing:
         super().__init__(file, protocol)
         self.memories, self.legacy = memories, legacy
         self.dtypes = {}             # id of a memory -> the dtype that the pickle gives it
-
-    def persistent_id(self, obj):
-        if not isinstance(obj, _StorageRef):
-            return None
-        memory = obj.memory
-        key, _, _, last, _, _ = self.memories.found[id(memory)]
-        nbytes = last - self.memories.start(memory) if self.memories.compact else memory.nbytes
-        name = ("torch.storage", "UntypedStorage") if obj.dtype is None else ("torch", STORAGE_OF[obj.dtype])
-        numel = nbytes if obj.dtype is None else nbytes // obj.dtype.itemsize
-        self.dtypes.setdefault(id(memory), obj.dtype or by_name["uint8"])
-        location = location_tag(memory)
-        return ("storage", _global(*name), key, location, numel, *((None,) if self.legacy else ()))
+        self.again = {}              # _Global or text -> the instruction that recalls it
 
     def save(self, obj, save_persistent_id=True):
-        if type(obj) in _PLAIN:
-            return super().save(obj, save_persistent_id)
-        if isinstance(obj, _Global):
-            return self._save_name(obj)
-        if isinstance(obj, _Call):
-            return self._write_build(obj.function, obj.args)
-        if isinstance(obj, (TypedStorage, UntypedStorage)) and id(obj) not in self.memo:
-            self.memories.see(obj._flat)
-            return super().save(_StorageRef(obj._memory, getattr(obj, "dtype", None)))
-        if isinstance(obj, (Tensor, Size, Device, DType, memory_format, layout)) and id(obj) not in self.memo:
+        kind = type(obj)
+        if kind in _ATOMS:
+            known = self.memo.get(id(obj))
+            return self.dispatch[kind](self, obj) if known is None else self.write(self.get(known[0]))
+        if kind in _PLAIN:
+            return super().save(obj, False)
+        if kind is _Global:
+            return self.write(self._once(obj, obj.code))
+        if kind is _Call:
+            return self._write_call(obj.function, obj.arguments)
+        if kind is _Arguments:
+            return self._write_arguments(*obj.args)
+        if isinstance(obj, _OURS) and id(obj) not in self.memo:
             return self._save_ours(obj)
-        return super().save(obj, save_persistent_id)
+        return super().save(obj, False)
 
     def save_reduce(self, func, args, *rest, **options):
         if not isinstance(func, _Global):
@@ -144,24 +169,21 @@ class _Writing:
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         if module.partition(".")[0] != "pyx_tensor" or "." in name or "<" in name:
             return super().save_global(obj, name)
-        self._save_name(_global(public_module(module, name), name))
-
-    def _save_name(self, item):
-        if id(item) in self.memo:
-            return self.write(self.get(self.memo[id(item)][0]))
-        self.write(pickle.GLOBAL + f"{item.module}\n{item.name}\n".encode())
-        self.memoize(item)
+        self.save(_global(public_module(module, name), name))
 
     def _save_ours(self, obj):
+        if isinstance(obj, Tensor):
+            return self._save_tensor(obj)
+        if isinstance(obj, (TypedStorage, UntypedStorage)):
+            self.memories.see(obj._flat)
+            return self.write(self._reference(obj._memory, getattr(obj, "dtype", None)))
         if isinstance(obj, (DType, memory_format)):
-            return self._save_name(_global("torch", obj.name))
+            return self.save(_global("torch", obj.name))
         if isinstance(obj, layout):
             return self.save_reduce(_global("torch.serialization", "_get_layout"), (repr(obj),), obj=obj)
         if isinstance(obj, Size):
             return self.save_reduce(_global("torch", "Size"), (tuple(obj),), obj=obj)
-        if isinstance(obj, Device):
-            return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
-        return self._save_tensor(obj)
+        return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
 
     def _save_sparse(self, tensor):
         data = (tensor._indices(), tensor._values(), Size(tensor.shape), tensor.is_coalesced())
@@ -170,48 +192,69 @@ class _Writing:
     def _save_tensor(self, tensor):
         if tensor.is_sparse:
             return self._save_sparse(tensor)
+        self.framer.commit_frame()
         self.memories.see(tensor)
         attributes = tensor.__dict__
         if type(tensor) is Parameter:
             data = _Call(*self._built(tensor, False))
             name, state = ("_rebuild_parameter_with_state", (attributes,)) if attributes else ("_rebuild_parameter", ())
             return self.save_reduce(_global("torch._utils", name), (data, tensor.requires_grad, _NO_HOOKS, *state), obj=tensor)
-        function, args = self._built(tensor, tensor.requires_grad)
+        function, arguments = self._built(tensor, tensor.requires_grad)
         if type(tensor) is Tensor and not attributes:
-            self._write_build(function, args)
+            self._write_call(function, arguments)
             return self.memoize(tensor)
         kind = _global("torch", "Tensor") if type(tensor) is Tensor else type(tensor)
-        return self.save_reduce(_global("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, attributes), obj=tensor)
+        return self.save_reduce(_global("torch._tensor", "_rebuild_from_type_v2"), (function, kind, arguments, attributes), obj=tensor)
 
     # What stands in a file once per tensor is written instruction by instruction, without the look-ups of what it might be.
-    def _write_build(self, function, args):
-        reference, offset, size, stride, *rest = args
-        self._save_name(function)
-        self.write(pickle.MARK + pickle.MARK)
-        for item in self.persistent_id(reference):
-            self.save(item)
-        self.write(pickle.TUPLE + pickle.BINPERSID)
-        self.save_long(offset)
-        self._write_ints(size)
-        self._write_ints(stride)
-        for item in rest:
-            self.save(item)
-        self.write(pickle.TUPLE + pickle.REDUCE)
+    def _write_call(self, function, arguments):
+        self.save(function)
+        self._write_arguments(*arguments.args)
+        self.write(pickle.REDUCE)
 
-    def _write_ints(self, numbers):
-        self.write(pickle.MARK)
-        for number in numbers:
-            self.save_long(number)
+    def _write_arguments(self, memory, storage_dtype, offset, size, stride, requires_grad, *dtype):
+        self.write(b"".join((pickle.MARK, self._reference(memory, storage_dtype), _int(offset), _ints(size), _ints(stride),
+                             pickle.NEWTRUE if requires_grad else pickle.NEWFALSE)))
+        self.save(_NO_HOOKS)
+        for item in dtype:
+            self.save(item)
         self.write(pickle.TUPLE)
+
+    def _reference(self, memory, dtype):
+        """The instructions for the persistent id of a storage, as elements of a dtype; None: as bytes."""
+        memories = self.memories
+        key, _, _, last, _, _ = memories.found[id(memory)]
+        nbytes = last - memories.start(memory) if memories.compact else memory.nbytes
+        self.dtypes.setdefault(id(memory), dtype or by_name["uint8"])
+        kind = _global("torch.storage", "UntypedStorage") if dtype is None else _global("torch", STORAGE_OF[dtype])
+        return b"".join((pickle.MARK, self._text("storage"), self._once(kind, kind.code), _text(key), self._text(location_tag(memory)),
+                         _int(nbytes if dtype is None else nbytes // dtype.itemsize), pickle.NONE if self.legacy else b"", pickle.TUPLE + pickle.BINPERSID))
+
+    def _text(self, text):
+        return self.again.get(text) or self._once(text, _text(text))
+
+    def _once(self, item, code):
+        """`code`, which makes an item, and then remembers it; from the second time on, what recalls it."""
+        again = self.again.get(item)
+        if again is not None:
+            return again
+        known = self.memo.get(id(item))
+        if known is None:
+            known = self.memo[id(item)] = len(self.memo), item
+            code += self.put(known[0])
+        else:
+            code = self.get(known[0])
+        self.again[item] = self.get(known[0])
+        return code
 
     def _built(self, tensor, requires_grad):
         """(function, arguments) that build a tensor: on a typed storage, or on bytes where the storage has another dtype."""
         memory, dtype = tensor._storage, tensor.dtype
         offset = tensor.storage_offset() - self.memories.start(memory) // dtype.itemsize
-        geometry = (offset, tuple(tensor.shape), tensor.stride(), requires_grad, _NO_HOOKS)
+        geometry = offset, tensor.shape, tensor.stride(), requires_grad
         if dtype in STORAGE_OF and self.dtypes.get(id(memory), dtype) is dtype:
-            return _global("torch._utils", "_rebuild_tensor_v2"), (_StorageRef(memory, dtype), *geometry)
-        return _global("torch._utils", "_rebuild_tensor_v3"), (_StorageRef(memory, None), *geometry, dtype)
+            return _REBUILD_V2, _Arguments(memory, dtype, *geometry)
+        return _REBUILD_V3, _Arguments(memory, None, *geometry, dtype)
 
 
 def _pickler(pickle_module):

@@ -7,13 +7,25 @@ class Files(_Family):
     prepare = """
 import io, os, tempfile
 folder = tempfile.TemporaryDirectory()
-small, large = {str(i): torch.randn(8, 8) for i in range(200)}, {str(i): torch.randn(1 << 21) for i in range(8)}
+small, large = {f"layer.{i}.weight": torch.randn(100) for i in range(2000)}, {str(i): torch.randn(1 << 21) for i in range(8)}
 small_path, large_path, target = (os.path.join(folder.name, name) for name in ("small.pt", "large.pt", "target.pt"))
 torch.save(small, small_path)
 torch.save(large, large_path)
 """
-    cases = {"save 200 small tensors": "torch.save(small, target)", "load 200 small tensors": "torch.load(small_path)",
+    cases = {"save 2,000 small tensors": "torch.save(small, target)", "load 2,000 small tensors": "torch.load(small_path)",
              "save 64 MB": "torch.save(large, target)", "load 64 MB": "torch.load(large_path)", "map 64 MB": "torch.load(large_path, mmap=True)"}
+
+
+class LargeFiles(_Family):
+    """A checkpoint of 1 GB."""
+    prepare = """
+import os, tempfile
+folder = tempfile.TemporaryDirectory()
+state = {str(i): torch.full((1 << 23,), i / 7) for i in range(32)}
+path, target = (os.path.join(folder.name, name) for name in ("x.pt", "target.pt"))
+torch.save(state, path)
+"""
+    cases = {"save 1 GB": "torch.save(state, target)", "load 1 GB": "torch.load(path)", "map 1 GB": "torch.load(path, mmap=True)"}
 
 
 class Loading(_Family):
