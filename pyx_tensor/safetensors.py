@@ -127,7 +127,7 @@ def _check_places(entries, available):
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
             raise ValueError(f"{name!r} isn't described by a dtype, a shape and offsets")
         shape, offsets = entry["shape"], entry["data_offsets"]
-        if entry["dtype"] not in _DTYPES:
+        if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
             raise ValueError(f"{name!r} is of dtype {entry['dtype']!r}, which isn't supported")
         if not (isinstance(shape, list) and len(shape) <= 64 and all(map(_is_count, shape))):
             raise ValueError(f"{name!r} has no possible shape")

@@ -6,9 +6,11 @@ that a reader documents, takes more than five seconds, more memory than a file o
 """
 import argparse
 import collections
+import contextlib
 import faulthandler
 import io
 import itertools
+import math
 import mmap
 import os
 import pickle
@@ -19,6 +21,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
@@ -32,7 +35,7 @@ from early_tar import Reference, early_tar
 from pyx_tensor import safetensors
 from pyx_tensor.serialization import get_unsafe_globals_in_checkpoint
 from pyx_tensor.serialization.legacy import MAGIC, PROTOCOL, SYS_INFO
-from pyx_tensor.serialization.listing import listing
+from pyx_tensor.serialization.listing import print_listing
 
 SECONDS = 5                        # for one file, with all readers
 ROOM = 256 << 20                   # bytes of address space over those of the process at its start
@@ -255,10 +258,14 @@ class Changes:
         pickles = [content for entries in self.entries.values() for name, content in entries if name.endswith("data.pkl")]
         self.code = [instructions(data) for data in pickles]
         self.pickles = pickles
+        self.tar = next(data for data in files if data[257:262] == b"ustar")
 
     def __call__(self, n):
         rng = random.Random(self.seed << 40 | n)
-        kind = rng.randrange(10)
+        kind = rng.randrange(20)
+        if kind == 19:
+            return self.changed_tar(rng)
+        kind //= 2
         if kind < 4:                                                  # a container whose pickle is changed, with right checksums
             at = rng.choice(list(self.entries))
             return zipped([(name, change_pickle(rng, content, self.code) if name.endswith("data.pkl") else content) for name, content in self.entries[at]])
@@ -273,6 +280,22 @@ class Changes:
             return (container if rng.random() < 0.5 else stream)(data)
         data = poke(rng.choice(self.files), random_pokes(rng))
         return data[:rng.randrange(len(data) + 1)] if rng.random() < 0.1 else data
+
+    def changed_tar(self, rng):
+        """A tar of PyTorch before 0.2 in one of whose files an instruction is changed."""
+        source, target = tarfile.open(fileobj=io.BytesIO(self.tar)), io.BytesIO()
+        members = {member.name: source.extractfile(member).read() for member in source.getmembers()}
+        name = rng.choice(sorted(members))
+        data = members[name]
+        stops = [at + 1 for at in range(len(data)) if data[at:at + 1] == b"."]           # some of which end a pickle
+        first, last = sorted(rng.choice([0, *stops]) for _ in range(2)) if rng.random() < 0.7 else (0, len(data))
+        members[name] = data[:first] + (change_pickle(rng, data[first:last], self.code) if first < last else poke(data[first:], random_pokes(rng))) + data[last:]
+        with tarfile.open(fileobj=target, mode="w") as tar:
+            for name, data in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return target.getvalue()
 
     def changed_stream(self, rng):
         data = rng.choice([data for data in self.files if data.startswith(b"\x80")])
@@ -296,13 +319,14 @@ UNEXPECTED = (RecursionError,)                                        # … and 
 
 
 def touch(obj):
-    """Read every element of what was loaded, of the first thousand things in it."""
-    parts, n = [obj], 0
+    """Read what was loaded: of the first thousand things in it the first two million elements."""
+    parts, n, elements = [obj], 0, 0
     while parts and n < 1000:
         part = parts.pop()
         n += 1
         if isinstance(part, torch.Tensor):
-            if part.numel() < 1 << 20:
+            elements += part.numel()
+            if elements < 1 << 21:
                 (part._values() if part.is_sparse else part).sum() if part.dtype is not torch.bool else part.any()
         elif isinstance(part, np.ndarray):
             part.tobytes()
@@ -319,10 +343,15 @@ def load_mapped(data):
         return torch.load(file.name, mmap=True)
 
 
+def list_contents(data):
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        print_listing(io.BytesIO(data))
+
+
 SHM = "/dev/shm" if os.path.isdir("/dev/shm") else None
 READERS = {
     "load": lambda data: torch.load(io.BytesIO(data)), "elsewhere": lambda data: torch.load(io.BytesIO(data), map_location="cpu", encoding="latin1"),
-    "mapped": load_mapped, "names": lambda data: get_unsafe_globals_in_checkpoint(io.BytesIO(data)), "listing": lambda data: listing(io.BytesIO(data)),
+    "mapped": load_mapped, "names": lambda data: get_unsafe_globals_in_checkpoint(io.BytesIO(data)), "listing": list_contents,
     "safetensors": safetensors.load,
 }
 
@@ -349,18 +378,24 @@ class Shared:
         self.memory = mmap.mmap(-1, 24)
 
     def tell(self, n):
-        self.memory[:24] = struct.pack("<qdq", n, time.monotonic(), os.getpid())
+        self.memory[:24] = struct.pack("<qdd", n, time.monotonic(), time.process_time())
 
     def told(self):
-        return struct.unpack("<qdq", self.memory[:24])[:2]
+        return struct.unpack("<qdd", self.memory[:24])
+
+
+def cpu_time(pid):
+    """Seconds that a process has run: a busy machine may let it wait for longer than a file takes."""
+    if sys.platform != "linux":
+        return math.inf
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def serve(changes, first, last, shared, report):
     """The reading process."""
     faulthandler.enable()
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 0
-    if size:
-        resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
+    limit_memory()
     counts = collections.Counter()
     for n in range(first, last):
         shared.tell(n)
@@ -405,9 +440,12 @@ def run(changes, seconds, keep, most):
             if pid:
                 status = code
             else:
-                n, since = shared.told()
-                if time.monotonic() - since > SECONDS or time.monotonic() > end:
-                    why = f"took more than {SECONDS} s" if time.monotonic() - since > SECONDS else "end"
+                n, since, before = shared.told()
+                if time.monotonic() - since > SECONDS and cpu_time(child) - before > SECONDS or time.monotonic() - since > 20 * SECONDS:
+                    why = f"took more than {SECONDS} s"
+                elif time.monotonic() > end:
+                    why = "end"
+                if why:
                     os.kill(child, signal.SIGKILL)
         os.close(reading)
         n = shared.told()[0]
@@ -429,14 +467,32 @@ def run(changes, seconds, keep, most):
     return first, total, crashers
 
 
+def limit_memory():
+    if sys.platform == "linux":
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def read_one(data):
+    """Read one file within the limits: 0, or an exception or 1 where it isn't handled."""
+    limit_memory()
+    start = time.process_time()
+    for reader in READERS:
+        print(reader, *read_all(data, (reader,)).values(), f"{time.process_time() - start:.2f} s", flush=True)
+    return int(time.process_time() - start > SECONDS)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--files", type=int, default=1 << 40, help="end after so many files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--crashers", default="crashers", help="folder for the files that weren't handled")
+    parser.add_argument("--read", metavar="FILE", help="read one file, such as a crasher, and say what came of it")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.read:
+        return read_one(Path(options.read).read_bytes())
     files = [*ours(), *(theirs() if options.files > 10_000 else ())]       # importing PyTorch takes a while
     print(f"{len(files)} real files", flush=True)
 
@@ -455,4 +511,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

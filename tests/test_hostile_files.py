@@ -142,6 +142,67 @@ except pickle.UnpicklingError as error:
     assert (error or "loaded") in done.stdout.decode()
 
 
+def _again(function, args, call=b"h\x00h\x01R", n=50_000, prefix=b""):
+    """A pickle that calls a function again and again with the same arguments, and keeps what it gives."""
+    return b"\x80\x04" + prefix + function + b"q\x000" + args + b"q\x010(" + call * n + b"l."
+
+
+def _text(n):
+    return b"X" + struct.pack("<I", n) + b"x" * n
+
+
+def _items(n):
+    return b"](" + b"".join(b"J" + struct.pack("<i", i) for i in range(n)) + b"e"
+
+
+RANGE = b"c__builtin__\nrange\n\x8a\x06\0\0\0\0\0\1\x85R"        # of 2**40 numbers
+COMPLEX = b"(X\x07\x00\x00\x00storagectorch\nComplexFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ\x00\x00\x02\x00tQ"
+CONJ = b"}X\x04\x00\x00\x00conj\x88s"
+HUGE = b"\x8a\x06\0\0\0\0\0\1\x85"                             # (2**40,)
+SPARSE = b"ctorch.serialization\n_get_layout\nX\x10\x00\x00\x00torch.sparse_coo\x85R"
+BOMBS = {
+    "bytes": _again(b"c_codecs\nencode\n", _text(1 << 20) + b"X\x06\x00\x00\x00latin1\x86"),
+    "bytearrays": _again(b"c__builtin__\nbytearray\n", b"B" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x85"),
+    "sets": _again(b"c__builtin__\nset\n", _items(100_000) + b"\x85"), "sizes": _again(b"ctorch\nSize\n", _items(100_000) + b"\x85"),
+    "pairs": _again(b"ccollections\nOrderedDict\n", b"](" + b"".join(b"K\x00J" + struct.pack("<i", i) + b"\x86" for i in range(100_000)) + b"e\x85"),
+    "states": _again(b"ccollections\nOrderedDict\n)R", b"}(" + b"".join(b"X\x04\0\0\0a%03dK\x00" % i for i in range(1000)) + b"u", b"h\x00h\x01b"),
+    "arrays": _again(b"cnumpy.core.multiarray\n_reconstruct\n", b"(cnumpy\nndarray\nK\x00\x85C\x01bt",
+                     b"h\x00h\x01Rh\x02b", prefix=b"(K\x01J\x00\x00\x10\x00\x85cnumpy\ndtype\n(X\x02\x00\x00\x00b1\x89\x88tR\x89B\x00\x00\x10\x00" + b"x" * (1 << 20) + b"tq\x020"),
+    "scalars": _again(b"cnumpy.core.multiarray\nscalar\n", b"cnumpy\ndtype\n(X\x08\x00\x00\x00S1048576\x89\x88tRB\x00\x00\x10\x00" + b"x" * (1 << 20) + b"\x86"),
+    "from numpy": _again(b"ctorch._utils\n_rebuild_device_tensor_from_numpy\n",
+                         b"(cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85C\x01btR(K\x01J\x00\x00\x10\x00\x85cnumpy\ndtype\n(X\x02\x00\x00\x00u1\x89\x88tR\x89B\x00\x00\x10\x00"
+                         + b"x" * (1 << 20) + b"tbctorch\nfloat64\nX\x03\x00\x00\x00cpu\x89t"),
+    "keys": b"\x80\x04}q\x000(" + b"K\x00" * 900 + b"tq\x010" + b"h\x00h\x01Ns0" * 300_000 + b"N.",
+    **{f"range in {name}": b"\x80\x04" + code + b"." for name, code in {
+        "set": b"c__builtin__\nset\n" + RANGE + b"\x85R", "frozenset": b"c__builtin__\nfrozenset\n" + RANGE + b"\x85R", "Size": b"ctorch\nSize\n" + RANGE + b"\x85R",
+        "pairs": b"ccollections\nOrderedDict\n]" + RANGE + b"a\x85R", "shape": BUILD + COMPLEX + b"K\x00" + RANGE + RANGE + HOOKS + b"tR",
+        "array": b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85C\x01btR(K\x01" + RANGE + b"cnumpy\ndtype\n(X\x02\x00\x00\x00u1\x89\x88tR\x89C\x01xtb"}.items()},
+    "an expanded conjugate": b"\x80\x04" + BUILD + COMPLEX + b"K\x00" + HUGE + b"K\x00\x85" + HOOKS + CONJ + b"tR.",
+    "conjugates": _again(b"ctorch._utils\n_rebuild_tensor_v2\n", b"(" + COMPLEX + b"K\x00J\x00\x00\x02\x00\x85K\x01\x85" + HOOKS + CONJ + b"t"),
+    "conjugates of storages named anew": _again(b"ctorch._utils\n_rebuild_tensor_v2\n", COMPLEX[:-1] + b"(K\x00J\x00\x00\x02\x00\x85K\x01\x85" + HOOKS + CONJ + b"t",
+                                                b"h\x00" + b"(" + COMPLEX + b"K\x00J\x00\x00\x02\x00\x85K\x01\x85" + HOOKS + CONJ + b"tR", n=2000),
+    "an expanded sparse tensor": b"\x80\x04ctorch._utils\n_rebuild_sparse_tensor\n" + SPARSE + b"(ctorch._utils\n_rebuild_tensor_v2\n("
+                                 + COMPLEX.replace(b"ComplexFloat", b"Long") + b"K\x00K\x01\x8a\x06\0\0\0\0\0\1\x86K\x00K\x00\x86" + HOOKS + b"tR"
+                                 + BUILD + COMPLEX + b"K\x00" + HUGE + b"K\x00\x85" + HOOKS + b"tRK\x05\x85t\x86R.",
+    "long keys of a listing": b"\x80\x04}" + _text(1 << 20) + b"](" + b"N" * 99_000 + b"es.",
+    "long rows of a listing": b"\x80\x04" + BUILD + COMPLEX.replace(b"X\x03\x00\x00\x00cpu", _text(1 << 20)) + b"K\x00K\x01\x85K\x01\x85" + HOOKS + b"tRq\x000]("
+                              + b"h\x00" * 90_000 + b"e.",
+    "large elements of sets": b"\x80\x04" + _text(1 << 20) + b"q\x000](\x8f((" + b"h\x00" * 900 + b"t\x90e.",
+    "names": b"\x80\x04" + b"".join(b"cm%05d\nn\n0" % i for i in range(60_000)) + b"N.",
+    "long names": b"\x80\x04" + b"".join(b"X\x88\x13\0\0%br%b0" % (b"%05d" % i * 1000, struct.pack("<I", i)) for i in range(300))
+                  + b"".join(b"j%bj%b\x930" % (struct.pack("<I", i), struct.pack("<I", j)) for i in range(300) for j in range(300)) + b"N.",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_is_small_stays_small(tmp_path, name):
+    """Files of 3 MB at most, each of which would take gigabytes or minutes if a reader did what it says."""
+    (tmp_path / "x").write_bytes(container(BOMBS[name], {"0": b"\0" * (1 << 20)}))
+    done = subprocess.run([sys.executable, fuzz_files.__file__, "--read", str(tmp_path / "x")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr[-1000:]
+
+
 def test_a_zip_bomb():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -296,7 +357,8 @@ def test_a_short_run_of_the_fuzzer(tmp_path):
     (b"ctorch._tensor\n_rebuild_from_type_v2\n)R", "_rebuild_from_type_v2(...)"), (b"ctorch._utils\n_rebuild_tensor_v3\n(" + STORAGE + b"K\x00)))tR", "_rebuild_tensor_v3(...)"),
     (BUILD + STORAGE + b"K\x00K\x04K\x01\x85" + HOOKS + b"tR", "_rebuild_tensor_v2(...)"), (BUILD + STORAGE + b"K\x00N\x85K\x01\x85" + HOOKS + b"tR", "_rebuild_tensor_v2(...)"),
     # values that Python can't print
-    (b"\x8b\x00\x10\x00\x00" + b"\x7f" * 4096, "(a int)"), (b"]" * 90 + b"\x8f(" + b"(" * 990 + b"t" * 990 + b"\x90" + b"a" * 90, "(a set)"),
+    (b"\x8b\x00\x10\x00\x00" + b"\x7f" * 4096, "a number of 32767 bits"), (b"]" * 90 + b"\x8f(" + b"(" * 990 + b"t" * 990 + b"\x90" + b"a" * 90, "(1 values)"),
+    (b"ctorch._utils\n_rebuild_tensor_v3\n(" + STORAGE + b"K\x00K\x04\x85K\x01\x85" + HOOKS + b"(" * 990 + b"t" * 990 + b"tR", "_rebuild_tensor_v3(...)"),
 ])
 def test_a_listing_shows_what_it_can(tmp_path, capsys, pickled, row):
     (tmp_path / "x.pt").write_bytes(container(b"\x80\x04" + pickled + b"."))

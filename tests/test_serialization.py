@@ -16,7 +16,7 @@ import pytest
 import pyx_tensor as torch
 from early_tar import Reference, early_tar
 from pyx_tensor import __main__
-from pyx_tensor.serialization import location
+from pyx_tensor.serialization import atomic, location
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "uint16",
           "uint32", "uint64"]
@@ -329,16 +329,61 @@ def test_the_permissions_of_a_file_stay(tmp_path):
     assert torch.load(path) == 2 and link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+SAVERS = """
+import os, resource, signal, sys
+import pyx_tensor as torch
+from pyx_tensor import safetensors
+from pyx_tensor.serialization import archive, atomic
+path, new = sys.argv[1], {str(i): torch.ones(100_000) for i in range(5)}
+savers = {"zip": lambda: torch.save(new, path), "legacy": lambda: torch.save(new, path, _use_new_zipfile_serialization=False),
+          "safetensors": lambda: safetensors.save_file(new, path), "npz": lambda: torch.serialization.save_npz(new, path)}
+"""
+FULL = SAVERS + """
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+for name, save in savers.items():
+    try:
+        save()
+    except OSError as error:
+        print(name, os.listdir(os.path.dirname(path)), torch.load(path), error.strerror)
+"""
+KILLED = SAVERS + """
+def write(self, data, write=archive.ArchiveWriter._put):
+    write(self, data)
+    if self.at > 1_000_000:
+        self.file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+archive.ArchiveWriter._put = write
+if sys.argv[2] == "named":
+    del os.O_TMPFILE
+savers["zip"]()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no limits of processes")
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    """A file that may not grow stands for the disk."""
     path = tmp_path / "x.pt"
     torch.save("old", path)
+    done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == [f"{name} ['x.pt'] old File too large" for name in ("zip", "legacy", "safetensors", "npz")], done.stderr
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError, match="No space left"):
+            torch.save(torch.ones(10), "/dev/full")
 
-    def full(self, name, data):
-        raise OSError(28, "No space left on device")
-    monkeypatch.setattr("pyx_tensor.serialization.archive.ArchiveWriter.write", full)
-    with pytest.raises(OSError, match="No space"):
-        torch.save("new", path)
-    assert torch.load(path) == "old" and os.listdir(tmp_path) == ["x.pt"]
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can't be killed")
+@pytest.mark.parametrize("how", ["nameless", "named"])
+def test_the_end_of_the_process_leaves_the_old_file(tmp_path, how):
+    path = tmp_path / "x.pt"
+    torch.save("old", path)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), how], capture_output=True, text=True, timeout=120)
+    assert done.returncode == -9 and torch.load(path) == "old", done.stderr
+    left = [name for name in os.listdir(tmp_path) if name != "x.pt"]
+    os.close(atomic._new_file(str(tmp_path / "probe")))
+    if how == "nameless" and not os.path.exists(tmp_path / "probe"):          # the file system has such files
+        assert left == []
+    else:
+        assert len(left) == 1 and left[0].startswith("x.pt.") and left[0].endswith(".part")
 
 
 def test_a_folder_where_nothing_may_be_made(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from ..core import memory_format as formats
 from ..core.size import Size
 from ..ops.tensor_types import types_of
 from . import builders
-from .machine import checked
+from .machine import checked, shown
 from .names import by_storage_name, own_module, public_module
 from .numpy_globals import CALLS as NUMPY_CALLS
 from .numpy_globals import NAMES as NUMPY_NAMES
@@ -39,8 +39,9 @@ def _pairs(cls):
     def build(items=()):
         if isinstance(items, dict):
             return cls(items)
-        items = [tuple(pair) for pair in items]
-        checked(key for key, _ in items)
+        if not isinstance(items, (list, tuple)) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in items):
+            raise UnpicklingError(f"load: {cls.__name__} of what aren't pairs")
+        checked([key for key, _ in items])
         return cls(items)
     return build
 
@@ -68,10 +69,16 @@ def _empty(cls):
     return build
 
 
+def _size(numbers=()):
+    if not isinstance(numbers, (list, tuple)):
+        raise UnpicklingError("load: a Size of what isn't a list of numbers")
+    return Size(numbers)
+
+
 def _layout(name):
     known = {repr(layout): layout for layout in (strided, sparse_coo)}
     if not isinstance(name, str) or name not in known:
-        raise NotImplementedError(f"load: tensors of layout {name!r} are not supported")
+        raise NotImplementedError(f"load: tensors of layout {shown(name)} are not supported")
     return known[name]
 
 
@@ -79,7 +86,7 @@ _EMPTY = (list, dict, tuple, int, float, str, bool)
 _CALLS = {
     **{function: function for function in builders.BY_NAME.values()}, builders.rebuild_from_type: builders.rebuild_from_type,
     **NUMPY_CALLS, **{cls: _empty(cls) for cls in _EMPTY},
-    Size: Size, make_device: make_device, _layout: _layout, _encode: _encode, bytearray: _bytearray,
+    Size: _size, make_device: make_device, _layout: _layout, _encode: _encode, bytearray: _bytearray,
     collections.OrderedDict: _pairs(collections.OrderedDict), collections.Counter: _pairs(collections.Counter), collections.defaultdict: _default_dict,
     set: lambda items=(): set(checked(items)), frozenset: lambda items=(): frozenset(checked(items)),
     complex: _numbers(complex), range: _numbers(range), slice: _numbers(slice),

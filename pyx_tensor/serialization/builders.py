@@ -9,19 +9,16 @@ from ..core.frontend import Parameter, Tensor
 from ..core.memory_format import sparse_coo
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage, UntypedStorage
+from .machine import shown
 
 
 def _ints(what, values):
     try:
+        if not isinstance(values, (list, tuple)):
+            raise TypeError
         return tuple(operator.index(value) for value in values)
     except TypeError:
-        raise RuntimeError(f"load: a tensor's {what} is {_shown(values)}, expected integers") from None
-
-
-def _shown(value):
-    """A value as a message may show it."""
-    text = repr(value) if isinstance(value, (int, str, float, bytes)) else f"of type {type(value).__name__}"
-    return text if len(text) < 80 else text[:77] + "..."
+        raise RuntimeError(f"load: a tensor's {what} is {shown(values)}, expected integers") from None
 
 
 def clean_bools(array):
@@ -30,7 +27,7 @@ def clean_bools(array):
         np.not_equal(array, 0, out=array.view(np.bool_))
 
 
-def _on(flat, offset, size, stride, requires_grad, metadata):
+def _on(flat, offset, size, stride, requires_grad):
     """A tensor in a storage; RuntimeError where it would reach outside of it."""
     size, stride, (offset,) = _ints("size", size), _ints("stride", stride), _ints("storage offset", (offset,))
     if any(number < 0 for number in (*size, *stride, offset)):
@@ -40,41 +37,62 @@ def _on(flat, offset, size, stride, requires_grad, metadata):
     if any(number >= 1 << 62 for number in (*size, *stride, offset)):
         raise RuntimeError(f"load: a tensor of size {size}, stride {stride} and offset {offset} is out of bounds for any storage")
     result = B.as_strided(flat, size, stride, offset).detach()
-    metadata = metadata if isinstance(metadata, dict) else {}
-    if metadata.get("conj"):                  # PyTorch's lazy conjugates and negatives: computed here
-        result = B.conj(result).resolve_conj() if hasattr(result, "resolve_conj") else B.conj(result)
-    if metadata.get("neg"):
-        result = B.neg(result)
     result.requires_grad = bool(requires_grad)
     return result
 
 
+_LAZY = {"conj": lambda flat: B.conj(flat).resolve_conj(), "neg": lambda flat: B.neg(flat)}
+
+
+def _computed(storage, flat, metadata):
+    """A storage's elements with PyTorch's lazy conjugation and negation done, once for all tensors on it."""
+    wanted = tuple(name for name in _LAZY if isinstance(metadata, dict) and metadata.get(name))
+    if not wanted:
+        return flat
+    known = storage.__dict__.setdefault("_computed", {})
+    if (flat.dtype, wanted) not in known:
+        key = flat.dtype, wanted
+        for name in wanted:
+            flat = _LAZY[name](flat)
+        known[key] = flat
+    return known[flat.dtype, wanted]
+
+
+def _within(tensor):
+    """A tensor of no more elements than its memory has: one that repeats them would be written out to be far larger than its file."""
+    tensor = _tensor(tensor)
+    if tensor.numel() * tensor.element_size() > tensor._storage.nbytes:
+        raise RuntimeError(f"load: a tensor of shape {tuple(tensor.shape)} repeats the elements of its storage, where they are to be copied")
+    return tensor
+
+
 def _typed(storage):
     if not isinstance(storage, TypedStorage):
-        raise RuntimeError(f"load: expected a typed storage, found {_shown(storage)}")
+        raise RuntimeError(f"load: expected a typed storage, found {shown(storage)}")
     return storage._flat
 
 
 def rebuild_tensor(storage, offset, size, stride):
-    return _on(_typed(storage), offset, size, stride, False, None)
+    return _on(_typed(storage), offset, size, stride, False)
 
 
 def rebuild_tensor_v2(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
-    return _on(_typed(storage), offset, size, stride, requires_grad, metadata)
+    return _on(_computed(storage, _typed(storage), metadata), offset, size, stride, requires_grad)
 
 
 def rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     """The form of dtypes that have no storage class: the storage holds bytes."""
     if not isinstance(storage, (TypedStorage, UntypedStorage)) or not isinstance(dtype, DType):
-        raise RuntimeError(f"load: expected a storage and a dtype, found {_shown(storage)} and {_shown(dtype)}")
-    if dtype is by_name["bool"] and storage.device.type == "cpu":
+        raise RuntimeError(f"load: expected a storage and a dtype, found {shown(storage)} and {shown(dtype)}")
+    if dtype is by_name["bool"] and storage.device.type == "cpu" and "_is_clean" not in storage.__dict__:
         clean_bools(storage._as_tensor(by_name["uint8"]).numpy())
-    return _on(storage._as_tensor(dtype), offset, size, stride, requires_grad, metadata)
+        storage._is_clean = True
+    return _on(_computed(storage, storage._as_tensor(dtype), metadata), offset, size, stride, requires_grad)
 
 
 def _tensor(data):
     if not isinstance(data, Tensor):
-        raise RuntimeError(f"load: expected a tensor, found {_shown(data)}")
+        raise RuntimeError(f"load: expected a tensor, found {shown(data)}")
     return data
 
 
@@ -91,17 +109,24 @@ def rebuild_parameter_with_state(data, requires_grad, hooks, state):
 def rebuild_sparse_tensor(layout, data):
     """A tensor of layout `sparse_coo` from (indices, values, shape) and, in newer files, whether it is coalesced."""
     if layout is not sparse_coo:
-        raise NotImplementedError(f"load: the file holds a tensor of layout {_shown(layout)}, which is not supported")
+        raise NotImplementedError(f"load: the file holds a tensor of layout {shown(layout)}, which is not supported")
     if not isinstance(data, tuple) or len(data) not in (3, 4):
-        raise RuntimeError(f"load: a sparse tensor is made of {_shown(data)}, expected indices, values and a shape")
+        raise RuntimeError(f"load: a sparse tensor is made of {shown(data)}, expected indices, values and a shape")
     indices, values, shape, *rest = data
-    return B.sparse_coo_tensor(_tensor(indices), _tensor(values), _ints("size", shape), is_coalesced=bool(rest and rest[0]), check_invariants=True)
+    return B.sparse_coo_tensor(_within(indices), _within(values), _ints("size", shape), is_coalesced=bool(rest and rest[0]), check_invariants=True)
+
+
+def rebuild_device_tensor(data, dtype, device, requires_grad):
+    """A tensor whose device's files hold it as one of the cpu."""
+    if _within(data).dtype is not dtype:
+        raise RuntimeError(f"load: a tensor of {shown(dtype)} is made of one of {data.dtype}")
+    return data.to(device).requires_grad_(bool(requires_grad))
 
 
 def rebuild_from_type(function, kind, args, state):
     """A tensor with attributes, or of a subclass."""
     if function not in TENSOR_BUILDERS or not (isinstance(kind, type) and issubclass(kind, Tensor)):
-        raise RuntimeError(f"load: {_shown(function)} doesn't build tensors of {_shown(kind)}")
+        raise RuntimeError(f"load: {shown(function)} doesn't build tensors of {shown(kind)}")
     tensor = function(*args)
     if type(tensor) is not kind:
         tensor = tensor.as_subclass(kind)
@@ -118,7 +143,7 @@ def set_attributes(tensor, state):
     for attributes in (plain, slots):
         for name, value in (attributes or {}).items():
             if not isinstance(name, str) or hasattr(type(tensor), name):
-                raise RuntimeError(f"load: a tensor's attribute {_shown(name)} would hide one of its class")
+                raise RuntimeError(f"load: a tensor's attribute {shown(name)} would hide one of its class")
             setattr(tensor, name, value)
 
 
@@ -135,7 +160,7 @@ BY_NAME = {
     "_rebuild_qtensor": _refused("a quantised tensor"), "_rebuild_meta_tensor_no_storage": _refused("a tensor without values (on the device 'meta')"),
     "_rebuild_nested_tensor": _refused("a nested tensor"), "_rebuild_wrapper_subclass": _refused("a tensor that wraps others"),
     "_rebuild_device_tensor_from_numpy": lambda data, dtype, device, requires_grad: B.from_numpy(data).to(dtype).to(device).requires_grad_(requires_grad),
-    "_rebuild_device_tensor_from_cpu_tensor": lambda data, dtype, device, requires_grad: _tensor(data).to(dtype).to(device).requires_grad_(requires_grad),
+    "_rebuild_device_tensor_from_cpu_tensor": rebuild_device_tensor,
 }
 
 

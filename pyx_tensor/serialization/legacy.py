@@ -6,11 +6,12 @@ import struct
 import sys
 import tarfile
 
+from ..core.dtype import by_name
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage
 from . import builders
 from .archive import filled, new_memory
-from .machine import Source
+from .machine import Source, shown
 from .names import StorageType
 from .reader import OutlineMachine, Storages, unpickle
 
@@ -51,7 +52,7 @@ class _Stream:
             raise NotLegacy from error
         protocol, info = self.value(), self.value()
         if protocol != PROTOCOL:
-            raise RuntimeError(f"load: invalid protocol version {protocol!r}, expected {PROTOCOL}")
+            raise RuntimeError(f"load: invalid protocol version {shown(protocol)}, expected {PROTOCOL}")
         little = info.get("little_endian", True) if isinstance(info, dict) else True
         return bool(little) != (sys.byteorder == "little")
 
@@ -68,7 +69,7 @@ class _Stream:
         found = {}
         for key in keys:
             if not isinstance(key, str) or key not in expected or key in found:
-                raise RuntimeError(f"load: the file is damaged: storage {builders._shown(key)} isn't one of its object's")
+                raise RuntimeError(f"load: the file is damaged: storage {shown(key)} isn't one of its object's")
             dtype, numel, _ = expected[key]
             found[key] = self.storage(key, dtype, numel)
         return found
@@ -96,7 +97,7 @@ def _from(found):
     """function(key, nbytes, itemsize) over storages that are read."""
     def read(key, nbytes, itemsize):
         if key not in found:
-            raise RuntimeError(f"load: the file is damaged: it has no storage {builders._shown(key)}")
+            raise RuntimeError(f"load: the file is damaged: it has no storage {shown(key)}")
         if len(found[key]) != nbytes:
             raise RuntimeError(f"load: storage {key} has {len(found[key])} bytes, expected {nbytes}")
         return found[key]
@@ -172,6 +173,13 @@ def _count(value):
     return value
 
 
+def _key(value):
+    """The name of a storage or tensor: a number, in some files as text."""
+    if not isinstance(value, str) and not (isinstance(value, int) and value.bit_length() <= 64):
+        raise pickle.UnpicklingError(f"load: the file is damaged: the key of a storage or tensor is {shown(value)}")
+    return str(value)
+
+
 def _described(value, n):
     if not isinstance(value, tuple) or len(value) != n:
         raise pickle.UnpicklingError("load: the file is damaged: expected a description of a storage or tensor")
@@ -187,9 +195,9 @@ def read_tar(file, placement, weights_only, pickle_module, options):
     def persistent(saved):
         if isinstance(saved, tuple):
             return saved[0]
-        if str(saved) not in known:
-            raise pickle.UnpicklingError(f"load: the file is damaged: it has no tensor {builders._shown(saved)}")
-        return known[str(saved)]
+        if _key(saved) not in known:
+            raise pickle.UnpicklingError(f"load: the file is damaged: it has no tensor {shown(saved)}")
+        return known[_key(saved)]
 
     stream, size = tar.open("pickle")
     return unpickle(stream, size, persistent, weights_only, pickle_module, **options)
@@ -203,20 +211,26 @@ def _tar_storages(file, size, placement):
     found = {}
     for _ in range(_count(value())):
         key, location, kind = _described(value(), 3)
+        key = _key(key)
         if not isinstance(kind, StorageType) or not isinstance(location, str):
             raise pickle.UnpicklingError("load: the file is damaged: expected a storage")
         numel, = _numbers(file, "<q")
         nbytes = numel * kind.dtype.itemsize
         if not 0 <= nbytes <= size - file.tell():
             raise RuntimeError(f"load: the file is cut short: storage {key} has {nbytes} bytes, of which {size - file.tell()} are there")
-        storage = TypedStorage._over(B.from_numpy(_read(file, nbytes).view(kind.dtype.numpy)))
-        found[str(key)] = placement(storage, location)
-    for view in value() or ():
+        data = _read(file, nbytes)
+        if kind.dtype is by_name["bool"]:
+            builders.clean_bools(data)
+        found[key] = placement(TypedStorage._over(B.from_numpy(data.view(kind.dtype.numpy))), location)
+    views = value() or []
+    if not isinstance(views, list):
+        raise pickle.UnpicklingError("load: the file is damaged: expected a list of parts of storages")
+    for view in views:
         target, root, offset, length = _described(view, 4)
-        if str(root) not in found:
+        if _key(root) not in found:
             raise pickle.UnpicklingError("load: the file is damaged: a part of a storage that isn't there")
-        flat = builders._on(found[str(root)]._flat, offset, (length,), (1,), False, None)
-        found[str(target)] = TypedStorage._over(B.from_numpy(flat.numpy())) if flat.device.type == "cpu" else TypedStorage._of(flat.clone())
+        flat = builders._on(found[_key(root)]._flat, offset, (length,), (1,), False)
+        found[_key(target)] = TypedStorage._over(B.from_numpy(flat.numpy())) if flat.device.type == "cpu" else TypedStorage._of(flat.clone())
     return found
 
 
@@ -225,11 +239,11 @@ def _tar_tensors(file, size, storages):
     found = {}
     for _ in range(_count(unpickle(file, size, _no_storages, True))):
         key, storage, _ = _described(unpickle(file, size - file.tell(), _no_storages, True), 3)
-        if str(storage) not in storages:
+        if _key(storage) not in storages:
             raise pickle.UnpicklingError("load: the file is damaged: a tensor of a storage that isn't there")
         ndim, = _numbers(file, "<i4x")
         if not 0 <= ndim <= 64:
             raise RuntimeError(f"load: the file is damaged: a tensor of {ndim} dims")
         shape, strides, (offset,) = _numbers(file, f"<{ndim}q"), _numbers(file, f"<{ndim}q"), _numbers(file, "<q")
-        found[str(key)] = builders.rebuild_tensor(storages[str(storage)], offset, shape, strides)
+        found[_key(key)] = builders.rebuild_tensor(storages[_key(storage)], offset, shape, strides)
     return found

@@ -3,10 +3,12 @@ import itertools
 import math
 import os
 
+from ..core.dtype import DType, by_name
 from . import _opened, outline
+from .machine import shown
 from .reader import Outline, is_storage_id
 
-_MAX_TEXT = 60
+_MAX_TEXT, _MAX_KEY = 60, 500
 _MAX_PARTS, _MAX_DEPTH = 100_000, 100      # of what is walked: a hostile file may hold one list in itself in ever so many ways
 
 
@@ -43,15 +45,25 @@ def _rows(key, obj, above, count):
         yield key, _text(obj), "", "", 0
         return
     for name, value in items:
-        yield from _rows(f"{key}.{name}" if key else str(name), value, (*above, id(obj)), count)
+        yield from _rows(_below(key, name), value, (*above, id(obj)), count)
+
+
+def _below(key, name):
+    """The key of what has a name in what has a key."""
+    name = _cut(name if isinstance(name, str) else shown(name))
+    if len(key) > _MAX_KEY:
+        return key
+    return f"{key}.{name}" if key else name
 
 
 def _text(obj):
-    """A plain value as it is printed, cut after some characters."""
-    try:
-        text = repr(obj)
-    except (ValueError, RecursionError):        # of numbers with thousands of digits, and of tuples in tuples in a set
-        text = f"(a {type(obj).__name__})"
+    """A plain value as it is printed."""
+    if isinstance(obj, (set, frozenset)):       # their elements could be large, as a whole
+        return f"({len(obj)} values)"
+    return _cut(repr(obj) if obj is None or isinstance(obj, Outline) else shown(obj))
+
+
+def _cut(text):
     return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT - 3] + "..."
 
 
@@ -78,13 +90,12 @@ def _tensor(call):
         return None
     _, kind, _, location, _ = args[0][:5]
     dtype, shape = _dtype(args[6]) if name.endswith("_v3") else kind.dtype, args[2]
-    if not isinstance(shape, tuple) or not all(type(n) is int for n in shape):
+    if not isinstance(shape, tuple) or len(shape) > 64 or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape) or not isinstance(dtype, (DType, str)):
         return None
-    return str(list(shape)), str(dtype).removeprefix("torch."), location, math.prod(shape) * getattr(dtype, "itemsize", 0)
+    return str(list(shape)), str(dtype).removeprefix("torch."), _cut(location), math.prod(shape) * getattr(dtype, "itemsize", 0)
 
 
 def _dtype(named):
-    from ..core.dtype import by_name
     return by_name.get(named.name.removeprefix("torch."), named.name) if isinstance(named, Outline) else named
 
 

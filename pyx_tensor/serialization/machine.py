@@ -3,13 +3,26 @@
 Python's own runs whatever callable it was made to find; it also sets aside as much memory as a file says it needs. This one
 knows each instruction's arguments: calls go to functions of a table, lengths are checked against what is left of the file, and
 keys are checked before they are hashed, since the hash of a deeply nested tuple overflows the stack and that of a tuple
-that holds one thing twice at every level takes for ever. Instructions as documented in the standard library's pickletools.
+that holds one thing twice at every level takes for ever; and what calls are given is weighed, since a pickle can give one large
+thing to a thousand calls, each of which copies it. Instructions as documented in the standard library's pickletools.
 """
 import struct
 from collections import OrderedDict
 from pickle import UnpicklingError
 
+import numpy as np
+
 MAX_KEY_PARTS = 1000       # of a tuple that is a key
+MAX_NAME = 500             # characters of a module, or of a name in it
+MOST_PER_BYTE, MOST = 64, 1 << 24      # bytes that calls may be given, for each byte of the file and besides
+
+
+def shown(value):
+    """A value from a file as a message may show it: what is nested deeply, or has thousands of digits, can't be printed."""
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value) if isinstance(value, (int, str, float, bytes)) else f"of type {type(value).__name__}"
+    return text if len(text) < 80 else text[:77] + "..."
 
 
 class Source:
@@ -34,10 +47,19 @@ class Source:
         return data[:-1]
 
 
+def weight(value):
+    """Bytes, or thereabouts, that a copy of a value takes, but for what is in its parts."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return len(value)
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        return 64 * len(value)
+    return 16 * value.size if isinstance(value, np.ndarray) else 0
+
+
 def check_key(key):
-    """TypeError or UnpicklingError where a value from a file should not be hashed."""
+    """The number of parts of a key; TypeError or UnpicklingError where a value from a file should not be hashed."""
     if type(key) in (str, int, bytes, float, bool, type(None)):
-        return
+        return 1
     parts, n = [key], 0
     while parts:
         part = parts.pop()
@@ -48,6 +70,7 @@ def check_key(key):
             parts.extend(part)
         elif type(part) in (list, dict, set, bytearray, OrderedDict):
             raise UnpicklingError(f"load: a {type(part).__name__} can't be a key")
+    return n
 
 
 class _FromStorage(Exception):
@@ -79,6 +102,7 @@ class Machine:
         self.find, self.call, self.new, self.build = find, call, new, build
         self.encoding, self.errors = encoding, errors
         self.stack, self.memo = [], {}
+        self.room = MOST + MOST_PER_BYTE * source.size
 
     def load(self):
         """The object that the pickle makes. UnpicklingError where it isn't a pickle, or one that may not be loaded."""
@@ -96,8 +120,14 @@ class Machine:
             raise
         except _FromStorage as error:
             raise error.__cause__ from None
-        except (IndexError, KeyError, AttributeError, TypeError, ValueError, OverflowError, struct.error) as error:
+        except (IndexError, KeyError, AttributeError, TypeError, ValueError, OverflowError, RecursionError, struct.error) as error:
             raise UnpicklingError(f"load: the pickle is damaged: {type(error).__name__}: {error}") from error
+
+    def take(self, nbytes):
+        """Count memory, or time, that the file's bytes alone don't account for."""
+        self.room -= nbytes
+        if self.room < 0:
+            raise UnpicklingError("load: the pickle gives the same values to so many calls that they would take far more memory than the file has")
 
     # -- reading
     def number(self, form, n):
@@ -147,14 +177,16 @@ class Machine:
         if len(items) % 2:
             raise UnpicklingError("load: the pickle is damaged: a key without a value")
         for key, value in zip(items[::2], items[1::2]):
-            check_key(key)
+            parts = check_key(key)
+            if parts > 1:
+                self.take(64 * parts)
             target[key] = value
 
     def add_items(self, items):
         target = self.stack[-1]
         if type(target) is not set:
             raise UnpicklingError(f"load: the pickle is damaged: elements for a {type(target).__name__}")
-        target.update(checked(items))
+        target.update(self.checked(items))
 
     def put(self, index):
         if not self.stack or self.stack[-1] is _MARK:
@@ -164,12 +196,15 @@ class Machine:
     def named(self, module, name):
         if not isinstance(module, str) or not isinstance(name, str):
             raise UnpicklingError("load: the pickle is damaged: a name that isn't text")
+        if len(module) > MAX_NAME or len(name) > MAX_NAME:
+            raise UnpicklingError(f"load: the pickle is damaged: a name of {len(module)} and {len(name)} characters")
         self.push(self.find(module, name))
 
     def apply(self, make, *given):
         """`make(function, arguments, ...)` with the function on the stack."""
         if not isinstance(given[0], tuple):
             raise UnpicklingError("load: the pickle is damaged: arguments that aren't a tuple")
+        self.take(sum(map(weight, given[0])))
         self.push(make(self.stack.pop(), *given))
 
     def refer(self, saved):
@@ -180,12 +215,19 @@ class Machine:
 
     def set_state(self):
         state = self.stack.pop()
+        self.take(sum(map(weight, state)) if isinstance(state, tuple) else weight(state))
         self.build(self.stack[-1], state)
+
+    def checked(self, items):
+        """Items for a set, each fit to be hashed."""
+        self.take(64 * sum(map(check_key, items)))
+        return items
 
 
 def checked(items):
-    """The items, each fit to be hashed."""
-    items = list(items)
+    """The items of a list, each fit to be hashed."""
+    if not isinstance(items, (list, tuple, set, frozenset)):
+        raise UnpicklingError(f"load: a set of the items of a {type(items).__name__}")
     for item in items:
         check_key(item)
     return items
@@ -263,7 +305,7 @@ _STEPS = {
     b"\x87": lambda m: m.tuple_of(3), b"]": lambda m: m.push([]), b"l": lambda m: m.push(m.since_mark()), b"a": _append,
     b"e": lambda m: m.extend(m.since_mark()), b"}": lambda m: m.push({}), b"d": _dict, b"s": _set_item,
     b"u": lambda m: m.set_items(m.since_mark()), b"\x8f": lambda m: m.push(set()), b"\x90": lambda m: m.add_items(m.since_mark()),
-    b"\x91": lambda m: m.push(frozenset(checked(m.since_mark()))),
+    b"\x91": lambda m: m.push(frozenset(m.checked(m.since_mark()))),
     # the memo
     b"p": lambda m: m.put(int(m.source.line())), b"q": lambda m: m.put(m.number("<B", 1)), b"r": lambda m: m.put(m.number("<I", 4)),
     b"\x94": lambda m: m.put(len(m.memo)), b"g": lambda m: m.push(m.memo[int(m.source.line())]),

@@ -47,7 +47,7 @@ def _reconstruct(cls, shape, kind):
 
 
 def _checked_shape(shape, dtype, data):
-    shape = tuple(operator.index(n) for n in shape)
+    shape = tuple(operator.index(n) for n in shape) if isinstance(shape, (list, tuple)) else (-1,)
     if any(n < 0 for n in shape) or len(shape) > 32 or not isinstance(data, (bytes, bytearray)) or math.prod(shape) * dtype.itemsize != len(data):
         raise UnpicklingError(f"load: a NumPy array of shape {shape} and {dtype} doesn't fit its data")
     return shape

@@ -32,6 +32,7 @@ class Storages:
     def __init__(self, read, placement, swapped=False):
         self.read, self.placement, self.swapped = read, placement, swapped
         self.found = {}          # (key, view key) -> storage, of the dtype that was asked for first
+        self.given = {}          # … and the name of a storage type -> storage of that type
 
     def __call__(self, saved):
         """The storage, or whatever else, of a persistent id."""
@@ -40,11 +41,13 @@ class Storages:
         if not is_storage_id(saved):
             raise pickle.UnpicklingError("load: the file refers to something that is no storage")
         _, kind, key, location, numel, *view = saved
-        storage = self._storage(kind.dtype, key, location, numel, view[0] if view else None)
-        if not kind.is_typed:
-            return storage.untyped()
-        same = isinstance(storage, TypedStorage) and storage.dtype is kind.dtype
-        return storage if same else TypedStorage._over(storage._as_tensor(kind.dtype))
+        view = view[0] if view else None
+        at = (key, view[0] if view else None, kind.name)
+        if at not in self.given:
+            storage = self._storage(kind.dtype, key, location, numel, view)
+            same = isinstance(storage, TypedStorage) and storage.dtype is kind.dtype
+            self.given[at] = storage.untyped() if not kind.is_typed else storage if same else TypedStorage._over(storage._as_tensor(kind.dtype))
+        return self.given[at]
 
     def _storage(self, dtype, key, location, numel, view):
         at = (key, view[0] if view else None)
@@ -119,12 +122,16 @@ class OutlineMachine(Machine):
     def __init__(self, source, **options):
         super().__init__(source, find=self._name, call=_called, new=lambda cls, args, kwargs: _called(cls, args), build=self._state,
                          persistent=self._persistent, **options)
-        self.unknown, self.storages = [], {}
+        self._unknown, self.storages = {}, {}
+
+    @property
+    def unknown(self):
+        return [*self._unknown]
 
     def _name(self, module, name):
         found = allowed.known(module, name)
-        if found is None and f"{module}.{name}" not in self.unknown:
-            self.unknown.append(f"{module}.{name}")
+        if found is None:
+            self._unknown[f"{module}.{name}"] = None
         return found if isinstance(found, StorageType) else Outline(f"{module}.{name}")
 
     def _state(self, obj, state):
