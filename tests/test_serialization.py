@@ -5,18 +5,22 @@ import gzip
 import io
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 
 import cloudpickle
 import numpy as np
 import pytest
 import pyx_tensor as torch
 from early_tar import Reference, early_tar
+from large_files import huge_file, many_entries
 from pyx_tensor import __main__
 from pyx_tensor.serialization import atomic, location
+from pyx_tensor.serialization.checksum import crc32
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "uint16",
           "uint32", "uint64"]
@@ -318,6 +322,30 @@ def test_python_2_strings():
     for encoding, key in (("utf-8", "é"), ("latin1", "Ã©"), ("bytes", b"\xc3\xa9")):
         file = rewritten(1, lambda name, old: data if name.endswith("data.pkl") else old)
         assert torch.load(file, encoding=encoding) == {key: 1}
+
+
+def test_checksums():
+    rng = random.Random(0)
+    data = rng.randbytes(5000)
+    for n in (0, 1, 63, 64, 1023, 1024, 1025, 1087, 1088, 1151, 4096, 4999):
+        for value in (0, 1, rng.getrandbits(32)):
+            assert crc32(data[:n], value) == zlib.crc32(data[:n], value)
+            assert crc32(memoryview(data)[1:n + 1], value) == zlib.crc32(data[1:n + 1], value)
+
+
+def test_more_than_4_GiB(tmp_path):
+    """Which need fields of 64 bits."""
+    huge_file(tmp_path / "x.pt")
+    zeros, seven = torch.load(tmp_path / "x.pt", mmap=True)
+    assert zeros.shape == ((1 << 32) + 8,) and zeros[-1] == 0 and seven == 7
+    with zipfile.ZipFile(tmp_path / "x.pt") as archive:
+        assert archive.getinfo("archive/data/0").file_size == (1 << 32) + 8 and archive.read("archive/data/1") == np.float32(7).tobytes()
+
+
+def test_more_than_65535_entries():
+    archive = zipfile.ZipFile(io.BytesIO(many_entries()))
+    assert len(archive.infolist()) == 70_002 and archive.read("archive/data/69999") == b"69999"
+    assert torch.load(io.BytesIO(many_entries())) == "x"
 
 
 def test_the_permissions_of_a_file_stay(tmp_path):

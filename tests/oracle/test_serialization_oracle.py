@@ -8,6 +8,7 @@ import pytest
 import pyx_tensor
 import torch
 from early_tar import Reference, early_tar
+from large_files import huge_file, many_entries
 from pyx_tensor.serialization.names import public_module
 
 OLD = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
@@ -51,6 +52,13 @@ def test_mapped(tmp_path):
     pyx_tensor.save(make(pyx_tensor, "float64"), tmp_path / "ours.pt")
     same(pyx_tensor.load(tmp_path / "theirs.pt", mmap=True), make(pyx_tensor, "float64"))
     same(torch.load(tmp_path / "ours.pt", mmap=True), make(torch, "float64"))
+
+
+def test_fields_of_64_bits(tmp_path):
+    huge_file(tmp_path / "x.pt")
+    zeros, seven = torch.load(tmp_path / "x.pt", mmap=True)
+    assert zeros.shape == ((1 << 32) + 8,) and zeros[-1] == 0 and seven == 7
+    assert torch.load(io.BytesIO(many_entries())) == "x"
 
 
 def network(module):
