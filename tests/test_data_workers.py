@@ -178,15 +178,16 @@ def test_streams_in_parts_and_whole():
     assert list(DataLoader(Counted(2, parts=False), batch_size=None, num_workers=1)) == [0, 1]
 
 
-def test_an_unshuffled_loader_draws_one_seed_only():
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_an_unshuffled_loader_draws_one_seed_only(num_workers):
     torch.manual_seed(0)
-    list(DataLoader(numbers(), num_workers=2, batch_size=8))
-    with_processes = torch.rand(1)
+    list(DataLoader(numbers(), num_workers=num_workers, batch_size=8))
+    after = torch.rand(1)
     torch.manual_seed(0)
     torch.empty((), dtype=torch.int64).random_()
-    assert torch.equal(with_processes, torch.rand(1))
+    assert torch.equal(after, torch.rand(1))
     state = torch.get_rng_state()
-    list(DataLoader(numbers(), generator=torch.Generator()))
+    list(DataLoader(numbers(), num_workers=num_workers, generator=torch.Generator()))
     assert torch.equal(state, torch.get_rng_state())
 
 

@@ -42,8 +42,9 @@ class DataLoader(Generic[T_co]):
         persistent_workers: keep the processes for the next pass.
         in_order: give batches in the order of the sampler; else as they come from the processes.
 
-    Each pass draws one seed from the generator, as PyTorch's does. In process number i, Python's, NumPy's and our random streams
-    start from that seed + i. An exception in a process is raised here with its traceback; one that dies is a RuntimeError.
+    Each pass draws one seed from the generator, as PyTorch's does, also where it neither shuffles nor has processes: else the
+    numbers that a script draws later wouldn't be PyTorch's. A loader with a `generator` leaves the default stream alone. In process
+    number i, Python's, NumPy's and our random streams start from the seed + i. An exception in a process is raised here with its traceback; one that dies is a RuntimeError.
 
     >>> from pyx_tensor.utils.data import DataLoader
     >>> [batch.tolist() for batch in DataLoader(torch.arange(5), batch_size=2)]
