@@ -8,7 +8,7 @@ from libc.stdlib cimport free, realloc
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, C64, C128, F16, F32, F64, code_of
-from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adam, OptimKernels, OptimTable, Rule, SGD
+from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adafactor, Adam, OptimKernels, OptimTable, Rule, SGD
 from pyx_tensor_cpu.parallel cimport threads_for
 
 from pyx_tensor_cpu.level import use_kernels
@@ -150,6 +150,10 @@ cdef class Batch:
         else:
             for i in prange(self.count, nogil=True, num_threads=threads, schedule="static"):
                 run_task(k, &self.tasks[i], kernel)
+        self.write_back()
+        return 0
+
+    cdef int write_back(self) except -1:
         for a, copy in self.results:
             np.copyto(a, copy, casting="same_kind")
         return 0
@@ -251,3 +255,50 @@ def rule_step_(params, grads, first, second, third, steps, str rule, constants, 
     batch.run(RULE_NAMES.index(rule))
     for i in range(len(params)):
         increase(steps[i])
+
+
+# ---- Adafactor ------------------------------------------------------------------------------------------------------
+cdef cnp.ndarray average_of(Batch batch, cnp.ndarray average, cnp.ndarray param, tuple shape):
+    """An average of Adafactor's as contiguous memory, to be written back where that isn't its own."""
+    if code_of(average) != batch.code or np.shape(average) != shape:
+        raise ValueError(f"{batch.name}(): expected an average of shape {shape} and dtype {param.dtype}, got {np.shape(average)} and "
+                         f"{average.dtype}")
+    if not cnp.PyArray_ISWRITEABLE(average):
+        raise ValueError(f"{batch.name}(): an array to be updated is read-only")
+    return average if cnp.PyArray_IS_C_CONTIGUOUS(average) and batch.code in (F32, F64) else batch.copy(average, True)
+
+
+def adafactor_step_(params, grads, first, second, steps, double lr, double beta2_decay, double least_square, double least_size, double most,
+                    double weight_decay, bint maximize):
+    """One step of Adafactor. For matrices, first and second are the averages of rows and columns; for vectors, first is that of all
+    squares and second empty. steps, 0-dim arrays that count each parameter's steps, are increased."""
+    cdef Batch batch = Batch("adafactor_step_")
+    cdef Adafactor h
+    cdef cnp.ndarray param, grad, one, two, scratch
+    cdef list work = []
+    cdef double step
+    cdef OptimKernels* k
+    check_lengths("adafactor_step_", params, dict(grads=grads, first=first, second=second or None, steps=steps))
+    for i, param in enumerate(params):
+        if code_of(param) in (C64, C128):
+            raise TypeError(f"adafactor_step_(): expected floating point parameters, got dtype {param.dtype}")
+        count_of(steps[i])
+        arrays = batch.working([param, grads[i]])
+        if second:
+            *matrices, rows, columns = np.shape(param)
+            averages = average_of(batch, first[i], param, (*matrices, rows, 1)), average_of(batch, second[i], param, (*matrices, 1, columns))
+        else:
+            rows, columns = 1, cnp.PyArray_SIZE(param)
+            averages = average_of(batch, first[i], param, np.shape(param)), None
+        work.append((rows, columns, *arrays, *averages))
+    k = &table.double_ if batch.code == F64 else &table.single
+    h.least_square, h.least_size, h.most, h.shrink, h.maximize = least_square, least_size, most, 1 - lr * weight_decay, maximize
+    for i, (rows, columns, param, grad, one, two) in enumerate(work):
+        step = count_of(steps[i]) + 1
+        h.share, h.size, h.rows, h.columns = pow(step, beta2_decay), min(lr, 1 / sqrt(step)), rows, columns
+        h.matrices = cnp.PyArray_SIZE(param) // max(1, h.rows * h.columns)
+        scratch = np.empty(h.columns + h.matrices if second else 0)
+        k.adafactor(cnp.PyArray_BYTES(param), cnp.PyArray_BYTES(grad), cnp.PyArray_BYTES(one), cnp.PyArray_BYTES(two) if second else NULL,
+                    <double*>cnp.PyArray_DATA(scratch), &h)
+        increase(steps[i])
+    batch.write_back()

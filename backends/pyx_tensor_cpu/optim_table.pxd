@@ -28,6 +28,14 @@ ctypedef struct Rule:
     double c[CONSTANTS]         # of the rule
     bint maximize
 
+ctypedef struct Adafactor:
+    double share                # of the new squares in the averages
+    double size                 # bound of the relative step
+    double least_square, least_size, most   # of the averages, of the parameter, and the update's largest root mean square
+    double shrink               # what the parameter is multiplied by before
+    bint maximize
+    Py_ssize_t matrices, rows, columns
+
 # buf is NULL without momentum; in the first step it is written, not read.
 ctypedef void (*SGDStep)(char* param, const char* grad, char* buf, Py_ssize_t n, const SGD* h, bint first) noexcept nogil
 # max_avg_sq is NULL without amsgrad.
@@ -37,9 +45,13 @@ ctypedef void (*AdamStep)(char* param, const char* grad, char* avg, char* avg_sq
 # a, b and c are the rule's memory of the parameter, NULL where it has none.
 ctypedef void (*RuleStep)(char* param, const char* grad, char* a, char* b, char* c, Py_ssize_t n, const Rule* h) noexcept nogil
 
+# first and second are the averages of rows and columns, scratch has a place for each column; or first is that of all (a vector), second NULL.
+ctypedef void (*AdafactorStep)(char* param, const char* grad, char* first, char* second, double* scratch, const Adafactor* h) noexcept nogil
+
 ctypedef struct OptimKernels:
     SGDStep sgd
     AdamStep adam
+    AdafactorStep adafactor
     RuleStep rules[RULES]
 
 ctypedef struct OptimTable:

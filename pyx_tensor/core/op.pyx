@@ -451,7 +451,7 @@ cdef class Op(Slot):
                     raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be tuple of Tensors, not "
                                     f"{type(value).__name__}")
                 for item in value:
-                    if isinstance(item, TensorBase):
+                    if is_plain(item) or isinstance(item, TensorBase):
                         device = self.join(device, <TensorBase>item, &moved)
                     elif item is not None or kind == TENSORS:
                         raise TypeError(f"expected Tensor as element of argument '{self.signature.params[i]}' of {self.name}(), but got "

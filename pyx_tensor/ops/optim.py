@@ -4,10 +4,11 @@ All tensors of a call have one device and one dtype. Nothing is recorded, but wh
 the operation's body runs over the tensors.
 """
 from ..core.definitions import op
+from ..core.dtype import by_name
 from ..core.mode import is_grad_enabled
 from ..core.operands import prepare_write
 from ..core.record import namespace as B
-from ..core.signature import Raws
+from ..core.signature import Raw, Raws
 
 _OPTIONS = dict(nograd=True, method=False, hidden=True)
 
@@ -64,6 +65,62 @@ def _rule_step(B, params: Raws, grads: Raws, first: Raws, second: Raws, third: R
             param.mul_(shrink)
         RULES[rule](B, param, grad, *remembered, eps, *constants[place])
         steps[place].add_(1)
+
+
+@op(**_OPTIONS, entry="adafactor_step_")
+def _adafactor_step(B, params: Raws, grads: Raws, first: Raws, second: Raws, steps: Raws, lr, beta2_decay, least_square, least_size, most,
+                    weight_decay, maximize):
+    """One step of Adafactor. Of matrices `first` and `second` are the averages of rows and columns; of vectors `first` is that of all squares,
+    and `second` is empty. The step is relative to the parameter before it decays."""
+    for place, (param, grad, rows, count) in enumerate(zip(params, grads, first, steps)):
+        step = float(count.add_(1))
+        size = max(least_size, _root_mean_square(param)) * min(lr, step**-0.5)
+        if weight_decay:
+            param.mul_(1 - lr * weight_decay)
+        new, squares = step**beta2_decay, B.mul(grad, grad)
+        if second:
+            rows = rows.lerp_(squares.mean(-1, keepdim=True), new)
+            columns = second[place].lerp_(squares.mean(-2, keepdim=True), new)
+            average = B.mul(rows, columns).div_(rows.mean(-2, keepdim=True).clamp_(min=least_square))
+        else:
+            average = rows.lerp_(squares, new)
+        update = average.clamp(min=least_square * least_square).rsqrt_().mul_(grad)
+        param.add_(update, alpha=(size if maximize else -size) / max(1.0, _root_mean_square(update) / most))
+
+
+def _root_mean_square(tensor):
+    return (tensor * tensor).mean().item() ** 0.5
+
+
+@op(**_OPTIONS, entry="muon_step_")
+def _muon_step(B, params: Raws, grads: Raws, bufs: Raws, lr, momentum, nesterov, weight_decay, coefficients, steps, eps, factors):
+    """One step of Muon: each matrix goes lr times its factor along its momentum, orthogonalized."""
+    for param, grad, average, factor in zip(params, grads, bufs, factors):
+        average.lerp_(grad, 1 - momentum)
+        direction = B.lerp(grad, average, momentum) if nesterov else average
+        direction = _newton_schulz(direction, coefficients, steps, eps).to(param.dtype)
+        param.mul_(1 - lr * weight_decay).add_(direction, alpha=-lr * factor)
+
+
+@op(**_OPTIONS, entry="newton_schulz")
+def _newton_schulz(B, input: Raw, coefficients, steps, eps):
+    """The orthogonal matrix next to one, nearly, by the iteration of Newton and Schulz in bfloat16."""
+    a, b, c = coefficients
+    x = _rounded(input)
+    tall = x.shape[0] > x.shape[1]
+    if tall:
+        x = x.t()
+    x = _rounded(x / _rounded(_rounded(x.norm()).clamp(min=eps)))
+    for _ in range(steps):
+        gram = _rounded(x @ x.t())
+        polynomial = _rounded((gram * b).add_(gram @ gram, alpha=c))
+        x = _rounded((x * a).add_(polynomial @ x))
+    return x.t() if tall else x
+
+
+def _rounded(matrix):
+    """A float32 matrix of bfloat16's values: products of them are computed in float32 anyway, and rounded once."""
+    return matrix.to(by_name["bfloat16"]).to(by_name["float32"])
 
 
 def _parts(B, tensor):
@@ -167,6 +224,17 @@ def rule_step_(params, grads, first, second, third, steps, *, rule, constants, w
     """`_rule_step`, which writes to all of its lists but `grads`."""
     _run(_rule_step, (params, first, second, third, steps), params, grads, first, second, third, steps, rule, constants, weight_decay,
          shrink, eps, maximize)
+
+
+def adafactor_step_(params, grads, first, second, steps, *, lr, beta2_decay, least_square, least_size, most, weight_decay, maximize):
+    """`_adafactor_step`, which writes to all of its lists but `grads`."""
+    _run(_adafactor_step, (params, first, second, steps), params, grads, first, second, steps, lr, beta2_decay, least_square, least_size, most,
+         weight_decay, maximize)
+
+
+def muon_step_(params, grads, bufs, *, lr, momentum, nesterov, weight_decay, coefficients, steps, eps, factors):
+    """`_muon_step`, which writes to `params` and `bufs`."""
+    _run(_muon_step, (params, bufs), params, grads, bufs, lr, momentum, nesterov, weight_decay, coefficients, steps, eps, factors)
 
 
 def _run(step, written, *args):

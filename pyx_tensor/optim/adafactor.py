@@ -1,15 +1,12 @@
 """Adafactor."""
 from ..core.typeinfo import finfo
 from ..ops import namespace as ops
+from ..ops.optim import adafactor_step_
 from .optimizer import check_learning_rate
-from .tensorwise import TensorwiseOptimizer
+from .tablewise import TablewiseOptimizer
 
 
-def _root_mean_square(tensor):
-    return (tensor * tensor).mean().item() ** 0.5
-
-
-class Adafactor(TensorwiseOptimizer):
+class Adafactor(TablewiseOptimizer):
     """Adafactor (Shazeer, Stern, 2018): of a matrix's squared gradients only the averages of rows and columns are kept.
 
     The step is relative to the parameter: its size is min(lr, 1 / √step) times the root mean square of the parameter.
@@ -25,7 +22,7 @@ class Adafactor(TensorwiseOptimizer):
         foreach: has no effect.
     """
 
-    takes_complex = False
+    takes_complex = takes_sparse = False
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
                  maximize=False):
@@ -47,29 +44,30 @@ class Adafactor(TensorwiseOptimizer):
         for group in self.param_groups:
             group.setdefault("foreach", None)
 
-    def _start(self, parameter, group):
-        if parameter.ndim < 2:
-            return {"variance": ops.zeros_like(parameter)}
-        *rest, rows, columns = parameter.shape
-        return {"row_var": parameter.new_zeros((*rest, rows, 1)), "col_var": parameter.new_zeros((*rest, 1, columns))}
+    def _step(self, group, params):
+        for parameter in params:
+            if not self.state[parameter]:
+                self._start(parameter)
+        for several, names in (([p for p in params if p.ndim > 1], ("row_var", "col_var")), ([p for p in params if p.ndim < 2], ("variance",))):
+            if several:
+                self._step_of(group, several, *names)
 
-    def _decay(self, parameter, gradient, group):
-        return gradient              # the step is relative to the parameter before it decays
-
-    def _update(self, parameter, gradient, state, group, step, lr):
+    def _step_of(self, group, params, first, second=None):
+        """The step of tensors of which the entries `first` and `second` are remembered."""
+        states = [self.state[parameter] for parameter in params]
         least_square, least_size = group["eps"]
-        if least_square is None:
-            least_square = finfo(parameter.dtype).eps
-        new = step ** group["beta2_decay"]
-        size = max(least_size, _root_mean_square(parameter)) * min(lr, step**-0.5)
-        if group["weight_decay"]:
-            parameter.mul_(1 - lr * group["weight_decay"])
-        squares = gradient * gradient
+        adafactor_step_(
+            params, [parameter.grad for parameter in params], [state[first] for state in states],
+            [state[second] for state in states] if second else [], [state["step"] for state in states], lr=float(group["lr"]),
+            beta2_decay=group["beta2_decay"], least_square=finfo(params[0].dtype).eps if least_square is None else least_square,
+            least_size=least_size, most=group["d"], weight_decay=group["weight_decay"], maximize=group["maximize"])
+
+    def _start(self, parameter):
+        """The state of a parameter before its first step."""
+        state = self.state[parameter]
+        state["step"] = ops.tensor(0.0).float()
         if parameter.ndim < 2:
-            variance = state["variance"].lerp_(squares, new)
+            state["variance"] = ops.zeros_like(parameter)
         else:
-            rows = state["row_var"].lerp_(squares.mean(-1, keepdim=True), new)
-            columns = state["col_var"].lerp_(squares.mean(-2, keepdim=True), new)
-            variance = (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=least_square))
-        update = variance.clamp(min=least_square * least_square).rsqrt_().mul_(gradient)
-        parameter.add_(update, alpha=-size / max(1.0, _root_mean_square(update) / group["d"]))
+            *rest, rows, columns = parameter.shape
+            state.update(row_var=parameter.new_zeros((*rest, rows, 1)), col_var=parameter.new_zeros((*rest, 1, columns)))

@@ -127,11 +127,8 @@ class LBFGS(Optimizer):
         return Point(step, loss, gradient, float(gradient.dot(direction)))
 
     def _add(self, direction, length):
-        start = 0
-        for parameter in self._params:
-            count = parameter.numel()
-            parameter.add_(direction[start:start + count].view_as(parameter), alpha=length)
-            start += count
+        for parameter, part in zip(self._params, direction.split([parameter.numel() for parameter in self._params])):
+            parameter.add_(part.view(parameter.shape), alpha=length)
 
     def _flat_gradient(self):
-        return ops.cat([ops.zeros_like(p).reshape(-1) if p.grad is None else p.grad.reshape(-1) for p in self._params])
+        return ops.cat([ops.zeros_like(p).reshape(-1) if p.grad is None else p.grad.flatten() for p in self._params])

@@ -1,10 +1,10 @@
 """Muon."""
 import math
 
-from ..core.dtype import by_name
 from ..ops import namespace as ops
+from ..ops.optim import muon_step_
 from .optimizer import check_learning_rate
-from .tensorwise import TensorwiseOptimizer
+from .tablewise import TablewiseOptimizer
 
 _MOST_STEPS = 100     # of Newton and Schulz: so many are a mistake
 _ADJUST = {
@@ -13,31 +13,7 @@ _ADJUST = {
 }
 
 
-def _orthogonalized(matrix, coefficients, steps, eps):
-    """The orthogonal matrix next to one, nearly, by the iteration of Newton and Schulz in bfloat16."""
-    if steps >= _MOST_STEPS:
-        raise ValueError(f"Number of steps must be less than {_MOST_STEPS} for computational efficiency, got ns_steps={steps}")
-    if len(coefficients) != 3:
-        raise ValueError(f"ns_coefficients must be three numbers, got {coefficients}")
-    a, b, c = coefficients
-    x = _rounded(matrix)
-    tall = x.shape[0] > x.shape[1]
-    if tall:
-        x = x.t()
-    x = _rounded(x / _rounded(x.norm()).clamp(min=eps))
-    for _ in range(steps):
-        gram = _rounded(x @ x.t())
-        polynomial = _rounded((gram * b).add_(gram @ gram, alpha=c))
-        x = _rounded((x * a).add_(polynomial @ x))
-    return x.t() if tall else x
-
-
-def _rounded(matrix):
-    """A float32 matrix of bfloat16's values: products of them are computed in float32 anyway, and rounded once."""
-    return matrix.to(by_name["bfloat16"]).to(by_name["float32"])
-
-
-class Muon(TensorwiseOptimizer):
+class Muon(TablewiseOptimizer):
     """Muon (Jordan et al., 2024), for matrices: the momentum, orthogonalized.
 
     Args:
@@ -51,7 +27,7 @@ class Muon(TensorwiseOptimizer):
             ``"match_rms_adamw"``: 0.2 √max(rows, columns).
     """
 
-    takes_complex = False
+    takes_complex = takes_sparse = False
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315),
                  eps=1e-7, ns_steps=5, adjust_lr_fn=None):
@@ -69,12 +45,20 @@ class Muon(TensorwiseOptimizer):
                 if parameter.ndim != 2:
                     raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {parameter.size()}")
 
-    def _step(self, parameter, group):
-        state, gradient, lr = self.state[parameter], parameter.grad, float(group["lr"])
+    def _step(self, group, params):
+        steps, coefficients = group["ns_steps"], group["ns_coefficients"]
+        if steps >= _MOST_STEPS:
+            raise ValueError(f"Number of steps must be less than {_MOST_STEPS} for computational efficiency, got ns_steps={steps}")
+        if len(coefficients) != 3:
+            raise ValueError(f"ns_coefficients must be three numbers, got {coefficients}")
+        adjust = _ADJUST[group["adjust_lr_fn"] or "original"]
+        muon_step_(
+            params, [parameter.grad for parameter in params], [self._momentum_buffer(parameter) for parameter in params], lr=float(group["lr"]),
+            momentum=group["momentum"], nesterov=group["nesterov"], weight_decay=group["weight_decay"], coefficients=coefficients, steps=steps,
+            eps=group["eps"], factors=[adjust(*parameter.shape) for parameter in params])
+
+    def _momentum_buffer(self, parameter):
+        state = self.state[parameter]
         if "momentum_buffer" not in state:
-            state["momentum_buffer"] = ops.zeros_like(gradient)
-        average = state["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])
-        direction = gradient.lerp(average, group["momentum"]) if group["nesterov"] else average
-        direction = _orthogonalized(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
-        rate = lr * _ADJUST[group["adjust_lr_fn"] or "original"](*parameter.shape)
-        parameter.mul_(1 - lr * group["weight_decay"]).add_(direction.to(parameter.dtype), alpha=-rate)
+            state["momentum_buffer"] = ops.zeros_like(parameter.grad)
+        return state["momentum_buffer"]

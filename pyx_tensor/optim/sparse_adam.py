@@ -1,10 +1,10 @@
 """Adam for sparse gradients."""
 from ..ops import namespace as ops
 from .optimizer import check_betas, check_learning_rate
-from .tensorwise import TensorwiseOptimizer
+from .tablewise import TablewiseOptimizer
 
 
-class SparseAdam(TensorwiseOptimizer):
+class SparseAdam(TablewiseOptimizer):
     """:class:`Adam` for sparse gradients: only the rows that a gradient names change, and their averages.
 
     Args:
@@ -15,7 +15,6 @@ class SparseAdam(TensorwiseOptimizer):
         maximize: climb instead of descending.
     """
 
-    takes_sparse = True
     takes_complex = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
@@ -32,7 +31,11 @@ class SparseAdam(TensorwiseOptimizer):
             if found:
                 raise ValueError(f"{what} params at indices {found}: SparseAdam {why}")
 
-    def _step(self, parameter, group):
+    def _step(self, group, params):
+        for parameter in params:
+            self._step_of(parameter, group)
+
+    def _step_of(self, parameter, group):
         gradient, state = parameter.grad, self.state[parameter]
         if not gradient.is_sparse:
             raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")

@@ -2,7 +2,7 @@
 # the loops go through blocks in local memory, which the compiler knows to overlap nothing.
 from cpython.pycapsule cimport PyCapsule_New
 
-from pyx_tensor_cpu.optim_table cimport Adam, AdamStep, OptimKernels, OptimTable, Rule, RuleStep, SGD, SGDStep
+from pyx_tensor_cpu.optim_table cimport Adafactor, AdafactorStep, Adam, AdamStep, OptimKernels, OptimTable, Rule, RuleStep, SGD, SGDStep
 
 cdef extern from "scalar_math.h" nogil:         # for the type of its argument, whatever Cython thinks
     double m_sqrt(double)
@@ -14,6 +14,7 @@ ctypedef fused Floating:
 
 cdef enum:
     BLOCK = 512
+    LANES = 16                  # sums that are added to in turn, so that the compiler can vectorise
 
 
 cdef inline void load_gradient(Floating* g, Floating* grad, Floating* param, Py_ssize_t n, double weight_decay,
@@ -32,6 +33,11 @@ cdef void sgd_step(Floating* param, Floating* grad, Floating* buf, Py_ssize_t n,
     cdef Floating g[BLOCK]
     cdef Floating momentum = <Floating>h.momentum, rest = <Floating>(1 - h.dampening), lr = <Floating>h.lr
     cdef Py_ssize_t start = 0, count, i
+    if buf == NULL and h.weight_decay == 0:          # no need to pass through local memory
+        lr = -lr if h.maximize else lr
+        for i in range(n):
+            param[i] = param[i] - lr * grad[i]
+        return
     while start < n:
         count = min(n - start, <Py_ssize_t>BLOCK)
         load_gradient(g, grad + start, param + start, count, h.weight_decay, h.maximize)
@@ -283,12 +289,130 @@ cdef void rprop_step(Floating* param, Floating* grad, Floating* before, Floating
         at += BLOCK
 
 
+# ---- Adafactor: the update must be known as a whole before it is cut, so the gradient is read three times ----
+
+cdef inline double sum_of(double* lanes) noexcept nogil:
+    cdef double total = 0
+    cdef int i
+    for i in range(LANES):
+        total += lanes[i]
+    return total
+
+
+cdef inline void add_squares(double* lanes, Floating* x, Py_ssize_t n) noexcept nogil:
+    """Add the squares of x to the sums."""
+    cdef Py_ssize_t at = 0, i
+    while at + LANES <= n:
+        for i in range(LANES):
+            lanes[i] += x[at + i] * x[at + i]
+        at += LANES
+    for i in range(n - at):
+        lanes[i] += x[at + i] * x[at + i]
+
+
+cdef inline Floating mixed(Floating old, double value, double share) noexcept nogil:
+    """old + share (value - old), as lerp does."""
+    cdef Floating new = <Floating>value, part = <Floating>share
+    return old + part * (new - old) if share < 0.5 else new - (new - old) * (1 - part)
+
+
+cdef Floating average_places(Floating* grad, Floating* first, Floating* second, double* sums, Adafactor* h) noexcept nogil:
+    """Take a matrix's squares into the averages of its rows and columns; the mean of the rows' averages, at least `least_square`."""
+    cdef double lanes[LANES]
+    cdef double total = 0
+    cdef Floating* row
+    cdef Floating square
+    cdef Py_ssize_t i, j
+    for j in range(h.columns):
+        sums[j] = 0
+    for i in range(h.rows):
+        row = grad + i * h.columns
+        for j in range(LANES):
+            lanes[j] = 0
+        add_squares(lanes, row, h.columns)
+        for j in range(h.columns):
+            square = row[j] * row[j]
+            sums[j] += square
+        first[i] = mixed(first[i], sum_of(lanes) / h.columns, h.share)
+        total += first[i]
+    for j in range(h.columns):
+        second[j] = mixed(second[j], sums[j] / h.rows, h.share)
+    total /= h.rows
+    return <Floating>(h.least_square if total < h.least_square else total)
+
+
+cdef inline void scaled(Floating* update, Floating* grad, Floating* averages, Py_ssize_t n, Floating factor, Floating divisor,
+                        Floating least) noexcept nogil:
+    """update = grad / sqrt(max(averages * factor / divisor, least))"""
+    cdef Floating v
+    cdef Py_ssize_t i
+    for i in range(n):
+        v = averages[i] * factor / divisor
+        update[i] = grad[i] * (1 / <Floating>m_sqrt(least if v < least else v))
+
+
+cdef double adafactor_pass(Floating* param, Floating* grad, Floating* first, Floating* second, double* scratch, Adafactor* h,
+                           double size) noexcept nogil:
+    """The sum of the squares of the update; where a parameter is given, `size` times the update is added to it."""
+    cdef Floating u[BLOCK]
+    cdef double lanes[LANES]
+    cdef Floating divisor = 1, factor = 1, least = <Floating>(h.least_square * h.least_square)
+    cdef Floating shrink = <Floating>h.shrink, step = <Floating>size
+    cdef Floating* averages
+    cdef Py_ssize_t m, i, j, k, at, count
+    for j in range(LANES):
+        lanes[j] = 0
+    for m in range(h.matrices):
+        if second != NULL:
+            divisor = <Floating>scratch[h.columns + m]
+        for i in range(h.rows):
+            averages = first
+            if second != NULL:
+                factor = first[m * h.rows + i]
+                averages = second + m * h.columns
+            j = 0
+            while j < h.columns:
+                count = min(h.columns - j, <Py_ssize_t>BLOCK)
+                at = (m * h.rows + i) * h.columns + j
+                scaled(u, grad + at, averages + j, count, factor, divisor, least)
+                if param == NULL:
+                    add_squares(lanes, u, count)
+                else:
+                    for k in range(count):
+                        param[at + k] = param[at + k] * shrink + step * u[k]
+                j += BLOCK
+    return sum_of(lanes)
+
+
+cdef void adafactor_step(Floating* param, Floating* grad, Floating* first, Floating* second, double* scratch, Adafactor* h) noexcept nogil:
+    cdef Py_ssize_t n = h.matrices * h.rows * h.columns, m, j
+    cdef double lanes[LANES]
+    cdef double size, cut
+    if n == 0:
+        return
+    for j in range(LANES):
+        lanes[j] = 0
+    add_squares(lanes, param, n)
+    size = m_sqrt(sum_of(lanes) / n)
+    size = (size if size > h.least_size else h.least_size) * h.size
+    if second != NULL:
+        for m in range(h.matrices):
+            scratch[h.columns + m] = average_places(grad + m * h.rows * h.columns, first + m * h.rows, second + m * h.columns, scratch, h)
+    else:
+        for j in range(n):
+            first[j] = mixed(first[j], grad[j] * grad[j], h.share)
+    cut = m_sqrt(adafactor_pass(<Floating*>NULL, grad, first, second, scratch, h, 0) / n) / h.most
+    size /= cut if cut > 1 else 1
+    adafactor_pass(param, grad, first, second, scratch, h, size if h.maximize else -size)
+
+
 cdef OptimTable TABLE
 
 
 cdef void fill(OptimKernels* k, Floating* t) noexcept:
     k.sgd = <SGDStep>sgd_step[Floating]
     k.adam = <AdamStep>adam_step[Floating]
+    k.adafactor = <AdafactorStep>adafactor_step[Floating]
     k.rules[0] = <RuleStep>rmsprop_step[Floating]
     k.rules[1] = <RuleStep>adagrad_step[Floating]
     k.rules[2] = <RuleStep>adadelta_step[Floating]
