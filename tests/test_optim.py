@@ -390,14 +390,16 @@ RULED = {
     "Adamax": [dict(), dict(betas=(0.4, 0.9), weight_decay=0.1)], "NAdam": [dict(), dict(weight_decay=0.1, decoupled_weight_decay=True)],
     "RAdam": [dict(), dict(betas=(0.8, 0.9), weight_decay=0.1, decoupled_weight_decay=True)],
     "ASGD": [dict(), dict(t0=2, lambd=0.1, weight_decay=0.1)], "Rprop": [dict(), dict(etas=(0.3, 1.5), step_sizes=(0.005, 0.02), maximize=True)],
-    "SGD": [dict(momentum=0.9)], "Adam": [dict(amsgrad=True)]}
+    "SGD": [dict(momentum=0.9), dict(), dict(maximize=True)], "Adam": [dict(amsgrad=True)],
+    "Adafactor": [dict(), dict(lr=0.1, beta2_decay=-0.3, eps=(1e-8, 1e-2), d=1.5, weight_decay=0.1, maximize=True)]}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex128"])
-@pytest.mark.parametrize(("name", "options"), [(name, options) for name, several in RULED.items() for options in several])
+@pytest.mark.parametrize(("name", "options", "dtype"), [
+    (name, options, dtype) for name, several in RULED.items() for options in several
+    for dtype in ("float32", "float64", "bfloat16", *(("complex128",) if name != "Adafactor" else ()))])
 def test_kernels_do_what_the_definitions_say(name, options, dtype):
     dtype = getattr(torch, dtype)
-    shapes = [(3, 4), (), (0,), (1300,), (2, 3, 5)]
+    shapes = [(3, 4), (), (0,), (1300,), (2, 3, 5), (0, 4), (20, 700)]
     torch.manual_seed(0)
     starts, grads = ([torch.randn(s).to(dtype) for s in shapes] for _ in range(2))
     found = []
@@ -416,6 +418,55 @@ def test_kernels_do_what_the_definitions_say(name, options, dtype):
         assert torch.allclose(p.detach(), q.detach().cpu(), rtol=tolerance, atol=tolerance), (name, p.shape)
         for key, value in optimizer.state[p].items():
             assert torch.allclose(value, other.state[q][key].cpu(), rtol=tolerance, atol=tolerance), (name, key)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("options", [dict(), dict(nesterov=False, momentum=0.5, weight_decay=0, ns_steps=3, adjust_lr_fn="match_rms_adamw")])
+def test_muon_does_what_its_definition_says(options, dtype):
+    """Products are summed in another order, so that a value may be rounded to the bfloat16 next to it, and what follows from it."""
+    dtype = getattr(torch, dtype)
+    torch.manual_seed(0)
+    starts, grads = ([torch.randn(s).to(dtype) for s in [(4, 3), (3, 4), (1, 1), (0, 3), (40, 60), (600, 130)]] for _ in range(2))
+    grads[2] = torch.zeros(1, 1, dtype=dtype)
+    found = []
+    for device in ("cpu", "reference"):
+        parameters = [start.clone().to(device).requires_grad_() for start in starts]
+        parameters[0] = parameters[0].detach().t().clone().t().requires_grad_()        # not contiguous
+        optimizer = optim.Muon(parameters, lr=0.1, **options)
+        for parameter, grad in zip(parameters, grads):
+            parameter.grad = grad.to(device)
+        optimizer.step()
+        found.append(parameters)
+    for p, q, start in zip(*found, starts):
+        assert torch.allclose(p.detach().double(), q.detach().cpu().double(), rtol=2e-2, atol=2e-3), tuple(p.shape)
+        assert start.numel() < 13 or torch.equal(p, q.cpu()) or (p != q.cpu()).double().mean() < 0.2 or dtype is not torch.bfloat16
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_sparse_adam_does_what_its_definition_says(maximize, dtype):
+    dtype = getattr(torch, dtype)
+    torch.manual_seed(0)
+    gradients = [([[3, 0, 3]], (3, 4), (5, 4)), ([[0, 2]], (2,), (5,)), ([[1, 0, 1], [2, 1, 2]], (3, 2), (2, 3, 2)), ([[]], (0, 4), (5, 4))]
+    gradients = [(torch.tensor(at, dtype=torch.int64).reshape(len(at), n), torch.randn(n, *rest).to(dtype), shape) for at, (n, *rest), shape in gradients]
+    starts = [torch.randn(shape).to(dtype) for _, _, shape in gradients]
+    found = []
+    for device in ("cpu", "reference"):
+        parameters = [start.clone().to(device).requires_grad_() for start in starts]
+        parameters[0] = parameters[0].detach().t().clone().t().requires_grad_()        # not contiguous
+        optimizer = optim.SparseAdam(parameters, lr=0.1, maximize=maximize)
+        for _ in range(3):
+            for parameter, (at, values, shape) in zip(parameters, gradients):
+                parameter.grad = torch.sparse_coo_tensor(at, values, shape).to(device)
+            optimizer.step()
+        found.append((parameters, optimizer))
+    (ours, optimizer), (theirs, other) = found
+    tolerance = dict(bfloat16=0.1, float32=1e-5).get(str(dtype).rpartition(".")[2], 1e-12)
+    for p, q, start in zip(ours, theirs, starts):
+        assert torch.allclose(p.detach(), q.detach().cpu(), rtol=tolerance, atol=tolerance), tuple(p.shape)
+        assert optimizer.state[p]["step"] == 3 and (not start.numel() or start.shape == (5, 4) or not torch.equal(p.detach(), start))
+        for key in ("exp_avg", "exp_avg_sq"):
+            assert torch.allclose(optimizer.state[p][key], other.state[q][key].cpu(), rtol=tolerance, atol=tolerance), key
 
 
 def test_special_values_survive_a_step():

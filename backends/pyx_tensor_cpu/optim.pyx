@@ -231,6 +231,51 @@ def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, dou
         increase(steps[i])
 
 
+cdef tuple rows_of(str name, cnp.ndarray indices, cnp.ndarray values, shape):
+    """The rows of a parameter that a sparse gradient names, as ascending numbers, and the gradient there: equal places are added up."""
+    dims = len(indices)
+    if np.ndim(indices) != 2 or dims > len(shape) or np.shape(values) != (np.shape(indices)[1], *shape[dims:]):
+        raise ValueError(f"{name}(): a sparse gradient of a parameter of shape {shape} has indices of shape {np.shape(indices)} and values of shape "
+                         f"{np.shape(values)}")
+    for size, places in zip(shape, indices):
+        if len(places) and not (0 <= places.min() and places.max() < size):
+            raise ValueError(f"{name}(): a sparse gradient has places outside of the parameter's shape {shape}")
+    numbers = indices[0] if dims == 1 else np.ravel_multi_index(tuple(indices), shape[:dims]) if dims else np.zeros(len(values), np.int64)
+    if len(numbers) > 1 and not (numbers[1:] > numbers[:len(numbers) - 1]).all():
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:len(numbers) - 1])))
+        numbers, values = numbers[starts], np.add.reduceat(values[order], starts, 0)
+    return np.ascontiguousarray(numbers, np.int64), np.ascontiguousarray(values)
+
+
+def sparse_adam_step_(params, indices, values, exp_avgs, exp_avg_sqs, steps, double lr, double beta1, double beta2, double eps, bint maximize):
+    """One step of Adam at the places of sparse gradients, given by their indices and values. steps are numbers that count this step."""
+    cdef Batch batch = Batch("sparse_adam_step_")
+    cdef Adam h
+    cdef OptimKernels* k
+    cdef cnp.ndarray param, mean, square, places, value
+    cdef Py_ssize_t i, row, width, start
+    cdef list work = []
+    check_lengths("sparse_adam_step_", params, dict(indices=indices, values=values, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs, steps=steps))
+    for i in range(len(params)):
+        param, _, mean, square = batch.working([params[i], None, exp_avgs[i], exp_avg_sqs[i]])
+        if batch.code in (C64, C128) or code_of(values[i]) != batch.code:
+            raise TypeError(f"sparse_adam_step_(): expected real values of the parameter's dtype {params[i].dtype}, got {values[i].dtype}")
+        gradient = values[i] if batch.code in (F32, F64) else values[i].astype(np.float32)
+        work.append((param, mean, square, *rows_of("sparse_adam_step_", indices[i], gradient, np.shape(params[i]))))
+    k = &table.double_ if batch.code == F64 else &table.single
+    h.beta1, h.beta2, h.eps, h.weight_decay, h.decay, h.correction, h.maximize = beta1, beta2, eps, 0, 1, 1, maximize
+    for i, (param, mean, square, places, value) in enumerate(work):
+        h.step_size = lr * sqrt(1 - pow(beta2, steps[i])) / (1 - pow(beta1, steps[i]))
+        width = cnp.PyArray_NBYTES(value) // max(1, len(places))
+        for row in range(len(places)):
+            start = (<cnp.int64_t*>cnp.PyArray_DATA(places))[row] * width
+            k.adam(cnp.PyArray_BYTES(param) + start, cnp.PyArray_BYTES(value) + row * width, cnp.PyArray_BYTES(mean) + start,
+                   cnp.PyArray_BYTES(square) + start, NULL, width // cnp.PyArray_ITEMSIZE(value), &h)
+    batch.write_back()
+
+
 def rule_step_(params, grads, first, second, third, steps, str rule, constants, double weight_decay, double shrink, double eps,
                bint maximize):
     """One step of one of RULE_NAMES. first, second and third are what it remembers (empty: nothing), constants a tuple for each

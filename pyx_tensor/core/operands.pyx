@@ -365,3 +365,9 @@ def prepare_write(TensorBase t not None):
     if type(t.array) is cnp.ndarray and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array):
         raise RuntimeError(f"{t.dtype} tensor of shape {list(t.shape_())} stands on read-only memory and can't be written in place")
     t._bump_version()
+
+
+def prepare_writes(tensors not None):
+    """`prepare_write` for each of a list of tensors."""
+    for tensor in tensors:
+        prepare_write(tensor)

@@ -6,9 +6,10 @@ the operation's body runs over the tensors.
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.mode import is_grad_enabled
-from ..core.operands import prepare_write
+from ..core.operands import prepare_writes
 from ..core.record import namespace as B
 from ..core.signature import Raw, Raws
+from .sparse_places import unique_places
 
 _OPTIONS = dict(nograd=True, method=False, hidden=True)
 
@@ -52,6 +53,20 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
         param.addcdiv_(mean, spread, value=-lr / correction1)
 
 
+@op(**_OPTIONS, entry="sparse_adam_step_")
+def _sparse_adam_step(B, params: Raws, indices: Raws, values: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, steps, lr, beta1, beta2, eps, maximize):
+    """One step of Adam at the places of sparse gradients; what stands twice at a place is added up. `steps` count this one."""
+    for param, at, value, mean, square, step in zip(params, indices, values, exp_avgs, exp_avg_sqs, steps):
+        at, places, count = unique_places(at, param.shape)
+        if not value.numel():
+            continue
+        at = tuple(at.unbind(0))
+        value = B.index_add(value.new_zeros((count, *value.shape[1:])), 0, places, B.neg(value) if maximize else value)
+        mean[at], square[at] = mean[at].lerp_(value, 1 - beta1), square[at].lerp_(value.square(), 1 - beta2)
+        size = lr * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
+        param[at] = param[at].addcdiv_(mean[at], square[at].sqrt().add_(eps), value=-size)
+
+
 @op(**_OPTIONS, entry="rule_step_")
 def _rule_step(B, params: Raws, grads: Raws, first: Raws, second: Raws, third: Raws, steps: Raws, rule, constants, weight_decay, shrink,
                eps, maximize):
@@ -74,6 +89,8 @@ def _adafactor_step(B, params: Raws, grads: Raws, first: Raws, second: Raws, ste
     and `second` is empty. The step is relative to the parameter before it decays."""
     for place, (param, grad, rows, count) in enumerate(zip(params, grads, first, steps)):
         step = float(count.add_(1))
+        if not param.numel():
+            continue              # its means aren't numbers
         size = max(least_size, _root_mean_square(param)) * min(lr, step**-0.5)
         if weight_decay:
             param.mul_(1 - lr * weight_decay)
@@ -220,6 +237,11 @@ def adam_step_(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, *, 
          steps, lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize)
 
 
+def sparse_adam_step_(params, indices, values, exp_avgs, exp_avg_sqs, steps, *, lr, beta1, beta2, eps, maximize):
+    """`_sparse_adam_step`, which writes to `params` and both averages."""
+    _run(_sparse_adam_step, (params, exp_avgs, exp_avg_sqs), params, indices, values, exp_avgs, exp_avg_sqs, steps, lr, beta1, beta2, eps, maximize)
+
+
 def rule_step_(params, grads, first, second, third, steps, *, rule, constants, weight_decay=0.0, shrink=1.0, eps=0.0, maximize=False):
     """`_rule_step`, which writes to all of its lists but `grads`."""
     _run(_rule_step, (params, first, second, third, steps), params, grads, first, second, third, steps, rule, constants, weight_decay,
@@ -243,6 +265,5 @@ def _run(step, written, *args):
         step.op.definition(B, *args)
         return
     for tensors in written:
-        for tensor in tensors:
-            prepare_write(tensor)
+        prepare_writes(tensors)
     step(*args)

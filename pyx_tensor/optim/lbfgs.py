@@ -131,4 +131,4 @@ class LBFGS(Optimizer):
             parameter.add_(part.view(parameter.shape), alpha=length)
 
     def _flat_gradient(self):
-        return ops.cat([ops.zeros_like(p).reshape(-1) if p.grad is None else p.grad.flatten() for p in self._params])
+        return ops.cat([ops.zeros_like(p).reshape(-1) if p.grad is None else p.grad.reshape(-1) for p in self._params])

@@ -1,5 +1,6 @@
 """Adam for sparse gradients."""
 from ..ops import namespace as ops
+from ..ops.optim import sparse_adam_step_
 from .optimizer import check_betas, check_learning_rate
 from .tablewise import TablewiseOptimizer
 
@@ -32,23 +33,20 @@ class SparseAdam(TablewiseOptimizer):
                 raise ValueError(f"{what} params at indices {found}: SparseAdam {why}")
 
     def _step(self, group, params):
-        for parameter in params:
-            self._step_of(parameter, group)
-
-    def _step_of(self, parameter, group):
-        gradient, state = parameter.grad, self.state[parameter]
-        if not gradient.is_sparse:
+        gradients = [parameter.grad for parameter in params]
+        if not all(gradient.is_sparse for gradient in gradients):
             raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-        if not state:
-            state.update(step=0, exp_avg=ops.zeros_like(parameter), exp_avg_sq=ops.zeros_like(parameter))
-        state["step"] += 1
-        gradient = gradient.coalesce()
-        values = -gradient.values() if group["maximize"] else gradient.values()
-        if values.numel() == 0:
-            return
-        at = tuple(gradient.indices().unbind(0))
-        (beta1, beta2), step = group["betas"], state["step"]
-        mean, square = state["exp_avg"][at].lerp_(values, 1 - beta1), state["exp_avg_sq"][at].lerp_(values.square(), 1 - beta2)
-        state["exp_avg"][at], state["exp_avg_sq"][at] = mean, square
-        size = float(group["lr"]) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
-        parameter[at] = parameter[at].addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-size)
+        states = [self.state[parameter] or self._start(parameter) for parameter in params]
+        beta1, beta2 = group["betas"]
+        sparse_adam_step_(
+            params, [gradient._indices() for gradient in gradients], [gradient._values() for gradient in gradients],
+            [state["exp_avg"] for state in states], [state["exp_avg_sq"] for state in states], [state["step"] + 1 for state in states],
+            lr=float(group["lr"]), beta1=float(beta1), beta2=float(beta2), eps=group["eps"], maximize=group["maximize"])
+        for state in states:
+            state["step"] += 1
+
+    def _start(self, parameter):
+        """The state of a parameter before its first step."""
+        state = self.state[parameter]
+        state.update(step=0, exp_avg=ops.zeros_like(parameter), exp_avg_sq=ops.zeros_like(parameter))
+        return state

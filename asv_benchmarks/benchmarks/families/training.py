@@ -86,22 +86,45 @@ gpt_step = training_step(gpt, torch.optim.AdamW(gpt.parameters()), (12, 64), 65)
 
 
 class Optimizers(_Family):
-    """One step over 100 parameters of 8 x 8, and over one of ten million elements."""
-    names = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor")
+    """One step over 100 parameters of 8 x 8, and over one of ten million elements. SparseAdam has gradients for every fourth row; L-BFGS
+    minimizes a weighted sum of squares anew."""
+    names = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor", "Muon",
+             "SparseAdam", "LBFGS")
     prepare = f"""
-def step_of(name, count, size):
-    parameters = [torch.nn.Parameter(torch.randn(*size)) for _ in range(count)]
+def step_of(name, count, rows, columns):
+    parameters = [torch.nn.Parameter(torch.randn(rows, columns)) for _ in range(count)]
     for parameter in parameters:
-        parameter.grad = torch.randn(*size)
+        parameter.grad = torch.randn(rows, columns)
+        if name == "SparseAdam":
+            places = torch.arange(0, rows, 4)
+            parameter.grad = torch.sparse_coo_tensor(places[None], parameter.grad[places], (rows, columns), check_invariants=False)
+    if name == "LBFGS":
+        return minimization(parameters)
     return getattr(torch.optim, name)(parameters).step
 
-small = {{name: step_of(name, 100, (8, 8)) for name in {names}}}
+def minimization(parameters):
+    weights, starts = [torch.rand_like(p) + 0.5 for p in parameters], [p.detach().clone() for p in parameters]
+
+    def loss_and_gradients():
+        with torch.no_grad():
+            for parameter, weight in zip(parameters, weights):
+                torch.mul(parameter, weight, out=parameter.grad)
+            return (parameters[0] * parameters[0]).sum()
+
+    def step():
+        with torch.no_grad():
+            for parameter, start in zip(parameters, starts):
+                parameter.copy_(start)
+        torch.optim.LBFGS(parameters, lr=0.1, max_iter=10).step(loss_and_gradients)
+    return step
+
+small = {{name: step_of(name, 100, 8, 8) for name in {names}}}
 large = {{}}
 
 def large_step(name):
     if name not in large:
         large.clear()
-        large[name] = step_of(name, 1, (2500, 4000))
+        large[name] = step_of(name, 1, 2500, 4000)
     large[name]()
 """
     cases = {**{f"{name}, 100 small": f"small[{name!r}]()" for name in names}, **{f"{name}, 10 M": f"large_step({name!r})" for name in names}}
