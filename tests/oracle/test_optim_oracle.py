@@ -218,23 +218,26 @@ SCHEDULES = {
     "ConstantLR": lambda s, o: s.ConstantLR(o, 0.5, 4),
     "LinearLR": lambda s, o: s.LinearLR(o, 0.5, 0.8, 4),
     "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.7),
-    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 6, 2.0),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 40, 2.0),
     "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 5, 0.01),
     "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 2, 2, 0.01),
     "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, [0.1, 0.2], 3, 2, mode="triangular2"),
     "CyclicLR by powers": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 2, mode="exp_range", gamma=0.9, cycle_momentum=False),
     "CyclicLR of one's own": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 2, scale_fn=lambda x: 1 / x),
-    "OneCycleLR": lambda s, o: s.OneCycleLR(o, [0.1, 0.2], total_steps=14),
-    "OneCycleLR in three phases": lambda s, o: s.OneCycleLR(o, 0.1, epochs=2, steps_per_epoch=8, three_phase=True, anneal_strategy="linear"),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, [0.1, 0.2], total_steps=55),
+    "OneCycleLR in three phases": lambda s, o: s.OneCycleLR(o, 0.1, epochs=2, steps_per_epoch=30, three_phase=True, anneal_strategy="linear"),
     "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.5, 4), s.ExponentialLR(o, 0.7)]),
+    "SequentialLR of several": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.5, 3), s.CosineAnnealingLR(o, 10), s.ExponentialLR(o, 0.9)], [5, 20]),
+    "ChainedScheduler of a sequence": lambda s, o: s.ChainedScheduler([s.SequentialLR(o, [s.LinearLR(o, 0.5, 1.0, 4), s.StepLR(o, 2)], [4]),
+                                                                       s.MultiStepLR(o, [6, 30], gamma=0.5)]),
     "SequentialLR": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.5, 1.0, 4), s.StepLR(o, 2)], [4]),
     "ReduceLROnPlateau": lambda s, o: s.ReduceLROnPlateau(o, patience=1, cooldown=1, min_lr=[0.001, 0.02]),
     "ReduceLROnPlateau upwards": lambda s, o: s.ReduceLROnPlateau(o, "max", 0.5, 0, 0.1, "abs"),
 }
-METRICS = [3.0, 2.0, 2.0, 2.0, 1.9999, 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+METRICS = [3.0, 2.0, 2.0, 2.0, 1.9999, 2.0, 3.0, 4.0, *[1.0] * 6, *[1 / (1 + step % 7) for step in range(36)]]
 
 
-def scheduled(t, name, steps=14, resume_at=None):
+def scheduled(t, name, steps=50, resume_at=None):
     def start():
         groups = [{"params": [_parameter(t)]}, {"params": [_parameter(t)], "lr": 0.3}]
         optimizer = t.optim.SGD(groups, lr=0.1, momentum=0.5)
@@ -260,9 +263,10 @@ def test_schedule(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         (ours, scheduler), (theirs, other) = (scheduled(t, name) for t in LIBRARIES)
-        resumed, _ = scheduled(pt, name, resume_at=7)
+        resumed = [scheduled(pt, name, resume_at=step)[0] for step in (1, 7, 29)]
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    np.testing.assert_allclose(resumed, ours, rtol=1e-12)
+    for rates in resumed:
+        np.testing.assert_allclose(rates, ours, rtol=1e-12)
     if not name.startswith("CyclicLR"):  # whose functions PyTorch keeps in ways of its own
         assert set(other.state_dict()) == set(scheduler.state_dict())
 
