@@ -69,7 +69,8 @@ def reduction_function(Op op not None, Op quick=None, DType apart=None):
             keepdim = keepdims
         if dtype is not None and not typed:
             raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
-        if out is None and dtype is None and takes_dims and is_plain(input) and not get_mode() & ~NO_GRAD and (<TensorBase>input).dtype is not apart:
+        if (out is None and dtype is None and takes_dims and (keepdim is True or keepdim is False) and is_plain(input) and not get_mode() & ~NO_GRAD
+                and (<TensorBase>input).dtype is not apart):
             result = (op if quick is None else quick).reduce(<TensorBase>input, dim, keepdim)
             if result is not None:
                 return result

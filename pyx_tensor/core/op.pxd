@@ -77,6 +77,7 @@ cdef class Op(Slot):
     cdef DType adjust(self, DType dtype)
     cdef Device common_device(self, list args)
     cdef int normalise(self, list args) except -1
+    cdef bint is_exact(self, int at, object value) noexcept
     cdef object one_value(self, int at, object value)
     cdef list kernel_args(self, list args, DType compute, Device device)
 

@@ -16,8 +16,8 @@ from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
 from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
-                        number_operand, one_int, one_number, shapes_message)
-from .record cimport DIM, DIMS, INT, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
+                        number_operand, one_bool, one_int, one_number, shapes_message)
+from .record cimport BOOLEAN, DIM, DIMS, INT, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
 from .tensor cimport TensorBase, new_tensor, wrap_array
 from .protocol import OutOfMemoryError
@@ -62,7 +62,7 @@ cdef class Op(Slot):
         self.takes_alpha = alpha
         self.numbers = ANY_NUMBER
         self.writes_same = result == "same"
-        self.simple = all([kind in (PLAIN, TENSOR, RAW, INT, NUMBER) for kind in signature.kinds])
+        self.simple = all([kind in (PLAIN, TENSOR, RAW, INT, NUMBER, BOOLEAN) for kind in signature.kinds])
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
@@ -307,7 +307,7 @@ cdef class Op(Slot):
         for i in range(self.n_params):
             value = args[i]
             if self.kinds[i] >= INT:
-                if type(value) is not int and (self.kinds[i] == INT or type(value) is not float):
+                if not self.is_exact(i, value):
                     return None
                 arrays.append(value)
                 continue
@@ -508,14 +508,23 @@ cdef class Op(Slot):
                     known = True
                 args[i] = self.one_dim(args[i], ndim) if kind == DIM else all_dims(args[i], ndim)
             elif kind >= INT:
-                if type(args[i]) is not int and (args[i] is not None or self.defaults[i] is not None):
+                if not self.is_exact(i, args[i]) and (args[i] is not None or self.defaults[i] is not None):
                     args[i] = self.one_value(i, args[i])
             elif kind == TYPE and args[i] is not None and not isinstance(args[i], DType):
                 raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be torch.dtype, not {type(args[i]).__name__}")
         return 0
 
+    cdef bint is_exact(self, int at, object value) noexcept:
+        """The value is of the very type that its parameter's kind names."""
+        if self.kinds[at] == BOOLEAN:
+            return value is True or value is False
+        return type(value) is int or (self.kinds[at] == NUMBER and type(value) is float)
+
     cdef object one_value(self, int at, object value):
-        name = self.signature.params[at]
+        """The value as its parameter's kind has it; TypeError where it can't be."""
+        cdef str name = self.signature.params[at]
+        if self.kinds[at] == BOOLEAN:
+            return one_bool(self.name, name, value)
         return one_int(self.name, name, value) if self.kinds[at] == INT else one_number(self.name, name, value)
 
     cdef object one_dim(self, object dim, int ndim):

@@ -19,6 +19,7 @@ cdef bint may_overlap(TensorBase a, TensorBase b)
 cdef bint lies_across(TensorBase a, TensorBase b) except -1
 cdef int first_ndim(list args) except -1
 cdef tuple all_dims(object dims, int ndim)
+cdef object one_bool(str name, str argument, object value)
 cdef object one_int(str name, str argument, object value)
 cdef object one_number(str name, str argument, object value)
 cdef object scaled(str name, object input, object other, object alpha)

@@ -300,6 +300,13 @@ cdef object one_int(str name, str argument, object value):
     raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
 
 
+cdef object one_bool(str name, str argument, object value):
+    """True or False, also NumPy's; TypeError for anything else."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
+
+
 cdef object one_number(str name, str argument, object value):
     """A number, also of a 0-dim tensor; TypeError for anything else."""
     if is_scalar(value):

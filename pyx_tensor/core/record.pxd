@@ -18,6 +18,7 @@ cdef enum Kind:                       # as in signature.py
     SIZES = 8
     INT = 9
     NUMBER = 10
+    BOOLEAN = 11
 
 cdef Edge edge_of(TensorBase t)
 

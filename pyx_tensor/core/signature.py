@@ -5,10 +5,11 @@
 T: a tensor (or Python scalar) that takes part in promotion.   Raw: a tensor that doesn't.   Ts, Raws: lists of them.
 Dim: one dim, counted from the front before the body or a kernel sees it.   Dims: none (all), one or several.
 Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.view(2, 3)`).
-Int, Number: what isn't one is refused by name; a tensor of one element may stand for it.   No annotation: as it comes.
+Int, Number, Bool: what isn't one is refused by name; a tensor of one element may stand for a number. Where the default is True or False, it is
+Bool without saying so.   No annotation: as it comes.
 """
 
-PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number = range(11)
+PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number, Bool = range(12)
 TENSOR_KINDS = (T, Raw, Ts, Raws)
 
 # NumPy's names for PyTorch's parameters, linear algebra's, and those that PyTorch has for one function alone, taken where the definition has the
@@ -36,10 +37,10 @@ class Signature:
         self.n_positional = code.co_argcount - 1
         self.params = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
         kinds = function.__annotations__ if kinds is None else kinds
-        self.kinds = tuple(kinds.get(p, PLAIN) for p in self.params)
         given = dict(zip(reversed(self.params[:self.n_positional]), reversed(function.__defaults__ or ())))
         given.update(function.__kwdefaults__ or {})
         self.defaults = [given.get(p, self.REQUIRED) for p in self.params]
+        self.kinds = tuple(kinds.get(p, Bool if type(default) is bool else PLAIN) for p, default in zip(self.params, self.defaults))
         self.required = sum(d is self.REQUIRED for d in self.defaults)
         self.out_apart = False        # `out=` may not even be an operand's own memory
         self.sizes_at = self.kinds.index(Sizes) if Sizes in self.kinds else -1
