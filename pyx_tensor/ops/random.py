@@ -176,7 +176,7 @@ def normal(mean=None, std=1.0, size=None, *, means=None, generator=None, out=Non
     if not tensors:
         return _drawn("normal", sizes_of("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
                       generator, out)
-    shape, dtype = B.broadcast_shapes(*[t.shape for t in tensors]), tensors[0].dtype
+    shape, dtype = tuple(B.broadcast_shapes(*[t.shape for t in tensors])), tensors[0].dtype
     noise = _drawn("normal", shape, lambda g, a: g.fill_normal(a), dtype, tensors[0].device, False, generator)
     result = (noise * std + mean).to(dtype)
     return result if out is None else out.resize_(shape).copy_(result)
