@@ -71,3 +71,22 @@ def test_what_is_neither_true_nor_false_is_refused_by_name(call, argument):
         with pytest.raises(TypeError, match=f"argument '{argument}' must be bool, not {type(wrong).__name__}"):
             call(wrong)
     call(np.True_)
+
+
+ONE, TWO, HALF = np.int64(1), np.int64(2), np.float32(0.5)
+
+
+@pytest.mark.parametrize("numpys, plain", [
+    (lambda: torch.squeeze(m[:1], np.int64(0)), lambda: m[0]), (lambda: torch.max(m, ONE)[0], lambda: m.max(1)[0]), (lambda: m.min(dim=ONE)[1], lambda: m.min(1)[1]),
+    (lambda: m.movedim(ONE, np.int64(0)), lambda: m.t()), (lambda: m.split(TWO, ONE)[1], lambda: m[:, 2:]), (lambda: m.split(np.array([1, 3]), 1)[1], lambda: m[:, 1:]),
+    (lambda: m.roll(ONE, ONE), lambda: m.roll(1, 1)), (lambda: m.roll(torch.tensor(1), (np.int64(0),)), lambda: m.roll(1, 0)), (lambda: m.narrow(1, ONE, TWO), lambda: m[:, 1:3]),
+    (lambda: m.hsplit(TWO)[0], lambda: m[:, :2]), (lambda: m.rot90(ONE), lambda: m.rot90(1)), (lambda: torch.unique(m, dim=ONE), lambda: m), (lambda: m.quantile(HALF), lambda: m.median() + 0.5),
+    (lambda: torch.cross(m[:, :3], m[:, 1:], dim=np.int64(0)), lambda: torch.cross(m[:, :3], m[:, 1:], dim=0)), (lambda: torch.polygamma(ONE, x), lambda: torch.polygamma(1, x)),
+    (lambda: m.repeat_interleave(TWO, ONE), lambda: m.repeat_interleave(2, 1)), (lambda: torch.linspace(0, 1, TWO), lambda: torch.tensor([0.0, 1.0])),
+    (lambda: x.masked_fill(x > 1, HALF), lambda: x.masked_fill(x > 1, 0.5)), (lambda: x.index_fill(0, torch.tensor([0]), HALF), lambda: torch.tensor([0.5, 2.0, 3.0])),
+    (lambda: x.scatter(0, torch.tensor([0]), HALF), lambda: torch.tensor([0.5, 2.0, 3.0])), (lambda: torch.nn.functional.threshold(x, TWO, HALF), lambda: torch.tensor([0.5, 0.5, 3.0])),
+    (lambda: torch.linalg.pinv(m, rtol=HALF), lambda: torch.linalg.pinv(m, rtol=0.5)), (lambda: torch.full_like(x, torch.tensor(2.0)), lambda: torch.full_like(x, 2)),
+    (lambda: x.new_full((2,), torch.tensor(2.0)), lambda: torch.tensor([2.0, 2.0])), (lambda: torch.addmm(HALF, m, TWO, m, torch.eye(4)), lambda: 2.5 * m),
+    (lambda: torch.histogram(x, TWO).hist, lambda: torch.tensor([1.0, 2.0])), (lambda: torch.nan_to_num(x, HALF), lambda: x)])
+def test_numpys_numbers_are_numbers(numpys, plain):
+    torch.testing.assert_close(numpys(), plain(), check_stride=False)

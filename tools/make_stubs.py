@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyx_tensor
 from pyx_tensor.core.definitions import functions, methods, operations, properties
-from pyx_tensor.core.signature import Bool, Dim, Dims, Int, Number, Raw, Raws, Signature, Sizes, T, Ts, Type
+from pyx_tensor.core.signature import Bool, Dim, Dims, Int, Ints, Number, Raw, Raws, Signature, Sizes, T, Ts, Type
 from pyx_tensor.core.writing import WritableOp
 
 HERE = Path(__file__).parent
@@ -75,8 +75,8 @@ def of_kind(kind, name, default, number):
     if kind in (T, Raw):
         return ("Scalar" if number and kind == T else "Tensor") + optional
     return {Ts: "Sequence[Tensor]", Raws: "Sequence[Tensor | None]", Dim: "int", Dims: "int | Ints | None", Type: "dtype | None", Int: "int",
-            Number: "Number", Bool: "bool"}.get(kind) + (
-        optional if kind in (Ts, Raws, Dim, Int, Number, Bool) else "")
+            Number: "Number", Bool: "bool", Ints: "int | Ints"}.get(kind) + (
+        optional if kind in (Ts, Raws, Dim, Int, Number, Bool, Ints) else "")
 
 
 def shown(default):
@@ -96,7 +96,7 @@ def parameters(operation):
             written.append(f"*{name}: {qualified('int | Ints')}")
             several = -1
             continue
-        type_of = of_default(name, default) if kind not in (T, Raw, Ts, Raws, Dim, Dims, Type, Int, Number, Bool) else of_kind(kind, name, default, numbers and (
+        type_of = of_default(name, default) if kind not in (T, Raw, Ts, Raws, Dim, Dims, Type, Int, Number, Bool, Ints) else of_kind(kind, name, default, numbers and (
             at > 0 or operation.numbers == 2))
         written.append(f"{name}: {qualified(type_of)}{shown(default)}")
     if operation.takes_alpha:

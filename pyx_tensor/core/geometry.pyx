@@ -311,7 +311,7 @@ cdef int _squeeze(Geometry* g, object dims) except -1:
     if dims is None:
         wanted = set(range(g.ndim))
     else:
-        listed = [wrap_dim(dim, g.ndim) for dim in ((dims,) if isinstance(dims, int) else dims)]
+        listed = [wrap_dim(dim, g.ndim) for dim in (dims if isinstance(dims, (tuple, list)) else (dims,))]
         wanted = set(listed)
         for d in wanted:
             if listed.count(d) > 1:

@@ -16,8 +16,8 @@ from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
 from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport (all_dims, all_plain, as_array, cast_array, different_devices, dtype_title, first_ndim, is_plain, is_scalar,
-                        number_operand, one_bool, one_int, one_number, shapes_message)
-from .record cimport BOOLEAN, DIM, DIMS, INT, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
+                        ints, number_operand, one_bool, one_int, one_number, shapes_message)
+from .record cimport BOOLEAN, DIM, DIMS, INT, INTS, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
 from .tensor cimport TensorBase, new_tensor, wrap_array
 from .protocol import OutOfMemoryError
@@ -62,7 +62,7 @@ cdef class Op(Slot):
         self.takes_alpha = alpha
         self.numbers = ANY_NUMBER
         self.writes_same = result == "same"
-        self.simple = all([kind in (PLAIN, TENSOR, RAW, INT, NUMBER, BOOLEAN) for kind in signature.kinds])
+        self.simple = all([kind in (PLAIN, TENSOR, RAW, INT, NUMBER, BOOLEAN, INTS) for kind in signature.kinds])
         self.explain = explain
         self.n_aux = len(aux)
         self.n_params = len(signature.params)
@@ -525,6 +525,8 @@ cdef class Op(Slot):
         cdef str name = self.signature.params[at]
         if self.kinds[at] == BOOLEAN:
             return one_bool(self.name, name, value)
+        if self.kinds[at] == INTS:
+            return ints(self.name, name, value)
         return one_int(self.name, name, value) if self.kinds[at] == INT else one_number(self.name, name, value)
 
     cdef object one_dim(self, object dim, int ndim):

@@ -307,6 +307,25 @@ cdef object one_bool(str name, str argument, object value):
     raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
 
 
+cdef object ints(str name, str argument, object value):
+    """An int, or a tuple of ints; what `one_int` takes counts as an int."""
+    if isinstance(value, (np.ndarray, TensorBase)):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        return tuple([one_int(name, argument, item) for item in value])
+    return one_int(name, argument, value)
+
+
+def as_int(str name, str argument, value):
+    """`one_int` for functions that aren't operations."""
+    return one_int(name, argument, value)
+
+
+def as_number(str name, str argument, value):
+    """`one_number` for functions that aren't operations."""
+    return one_number(name, argument, value)
+
+
 cdef object one_number(str name, str argument, object value):
     """A number, also of a 0-dim tensor; TypeError for anything else."""
     if is_scalar(value):

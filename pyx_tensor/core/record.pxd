@@ -19,6 +19,7 @@ cdef enum Kind:                       # as in signature.py
     INT = 9
     NUMBER = 10
     BOOLEAN = 11
+    INTS = 12
 
 cdef Edge edge_of(TensorBase t)
 

@@ -6,10 +6,10 @@ T: a tensor (or Python scalar) that takes part in promotion.   Raw: a tensor tha
 Dim: one dim, counted from the front before the body or a kernel sees it.   Dims: none (all), one or several.
 Type: a dtype to compute in.   Sizes: one sequence, or any number of ints (`x.view(2, 3)`).
 Int, Number, Bool: what isn't one is refused by name; a tensor of one element may stand for a number. Where the default is True or False, it is
-Bool without saying so.   No annotation: as it comes.
+Bool without saying so.   Ints: an int, or a tuple of ints where there are several.   No annotation: as it comes.
 """
 
-PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number, Bool = range(12)
+PLAIN, T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number, Bool, Ints = range(13)
 TENSOR_KINDS = (T, Raw, Ts, Raws)
 
 # NumPy's names for PyTorch's parameters, linear algebra's, and those that PyTorch has for one function alone, taken where the definition has the

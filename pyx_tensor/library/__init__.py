@@ -11,7 +11,7 @@ import inspect
 import numpy as np
 
 from ..core.device import make_device
-from ..core.signature import Bool, Dim, Dims, Int, Number, Raw, Raws, Sizes, T, Ts, Type
+from ..core.signature import Bool, Dim, Dims, Int, Ints, Number, Raw, Raws, Sizes, T, Ts, Type
 from ..core.tensor import wrap
 from ._custom_op_def import CustomOpDef, define_function
 from ._definition import define_operation
@@ -19,7 +19,7 @@ from ._kernels import add_kernel, kernel_faults, n_kernel_args
 from ._names import defined, name_faults, refusal
 
 __all__ = ["custom_op", "register_kernel", "register_autograd", "register_fake", "from_array", "CustomOpDef",
-           "Bool", "Dim", "Dims", "Int", "Number", "Raw", "Raws", "Sizes", "T", "Ts", "Type"]
+           "Bool", "Dim", "Dims", "Int", "Ints", "Number", "Raw", "Raws", "Sizes", "T", "Ts", "Type"]
 
 _DEFINITION_OPTIONS = {"kernels", "vjp", "nograd", "primitive", "promote", "result", "returns", "nondiff", "aux", "inplace", "method"}
 _FUNCTION_OPTIONS = {"mutates_args", "device_types"}

@@ -6,13 +6,13 @@ import typing
 from ..core.definitions import PROMOTE, define
 from ..core.frontend import Tensor
 from ..core.record import Rule
-from ..core.signature import PLAIN, Bool, Dim, Dims, Int, Number, Raw, Raws, Signature, Sizes, T, TENSOR_KINDS, Ts, Type
+from ..core.signature import PLAIN, Bool, Dim, Dims, Int, Ints, Number, Raw, Raws, Signature, Sizes, T, TENSOR_KINDS, Ts, Type
 from ..core.tensor import TensorBase
 from ._kernels import add_kernel, as_tuple, kernel_faults, n_kernel_args, refuse_tensors
 from ._names import defined, refusal, scope_of, title
 
 MAX_PARAMS = 32
-_KINDS = {T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number, Bool}
+_KINDS = {T, Raw, Ts, Raws, Dim, Dims, Type, Sizes, Int, Number, Bool, Ints}
 _MEANINGS = {Tensor: T, list[Tensor]: Ts, tuple[Tensor, ...]: Ts}     # annotations of Python's own, as kinds
 
 

@@ -13,7 +13,7 @@ from ..core.making import fill_linspace, maker, new_filled, only_python_numbers,
 from ..core.memory_format import preserve_format, strided
 from ..core.protocol import OutOfMemoryError
 from ..core.record import namespace as B
-from ..core.operands import check_scalar, integer_range
+from ..core.operands import as_int, as_number, check_scalar, integer_range
 from ..core.tensor import TensorBase, wrap
 from .layouts import zeros_of_layout
 from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
@@ -164,6 +164,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     if overrides.is_asked_about(input):
         return overrides.ask(full_like, (input,), (input, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     _check_like("full_like", input)
+    fill_value = as_number("full_like", "fill_value", fill_value)
     check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
     return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
 
@@ -183,6 +184,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
+    fill_value = as_number("new_full", "fill_value", fill_value)
     check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
     return _new("new_full", sizes_of("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
 
@@ -279,7 +281,8 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
 def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """`steps` numbers at equal distances from `start` to `end`, both included."""
     start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    if not isinstance(steps, int) or steps < 0:
+    steps = as_int("linspace", "steps", steps)
+    if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     dtype = dtype or (out.dtype if out is not None else get_default_dtype())
     if dtype.category < 3 and not isinstance(start, complex) and not isinstance(end, complex):
@@ -532,7 +535,7 @@ def result_type(tensor1, tensor2):
 
 
 def _is_integral(x):
-    return not (x.dtype.is_floating_point or x.dtype.is_complex) if hasattr(x, "dtype") else not isinstance(x, (float, complex))
+    return not (x.dtype.is_floating_point or x.dtype.is_complex) if isinstance(x, TensorBase) else not isinstance(x, (float, complex))
 
 
 B._result_is_integral = lambda *operands: all(map(_is_integral, operands))

@@ -4,6 +4,7 @@ Each rule rewrites the arguments of one operation; `Op.early` is asked only for 
 docs/early_names.md lists all early names and what they are called now.
 """
 from ..core.definitions import operations
+from ..core.tensor import TensorBase
 from .pointwise import EarlyFactor
 
 
@@ -35,7 +36,7 @@ def _factor_first(count):
 
 
 def _is_tensor(x):
-    return hasattr(x, "dtype")
+    return isinstance(x, TensorBase)
 
 
 def _scaled_product(args, kwargs):

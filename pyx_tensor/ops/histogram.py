@@ -4,6 +4,7 @@ import math
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.signature import Int, Number, Raw, T
+from ..core.tensor import TensorBase
 
 
 @op(nograd=True, hidden=True, entry="bincount", method=False)
@@ -61,7 +62,7 @@ def histogram(B, input: T, bins, *, range=None, weight=None, density=False):
         density: divide by the total and the widths.
     """
     flat = B.reshape(input, (-1,))
-    edges = bins if hasattr(bins, "dtype") else _edges(B, flat, bins, range)
+    edges = bins if isinstance(bins, TensorBase) else _edges(B, flat, bins, range)
     n = edges.shape[0] - 1
     inside = B.logical_and(B.ge(flat, edges[0]), B.le(flat, edges[-1]))
     places = B.clamp(B.sub(B.searchsorted(edges, flat, right=True), 1), min=0, max=n - 1)
@@ -98,7 +99,7 @@ def histogramdd(B, input: T, bins, *, range=None, weight=None, density=False):
     if range is not None and len(range) != 2 * dims:
         raise RuntimeError(f"torch.histogramdd: for a {dims}-dimensional histogram range should have {2 * dims} elements, but got {len(range)}")
     columns = B.unbind(points, 1)
-    edges = [b if hasattr(b, "dtype") else _edges(B, x, b, None if range is None else range[2 * at:2 * at + 2])
+    edges = [b if isinstance(b, TensorBase) else _edges(B, x, b, None if range is None else range[2 * at:2 * at + 2])
              for at, (b, x) in enumerate(zip(bins, columns))]
     count = points.shape[:1]
     places, inside = (B.full(count, value, dtype=by_name[name], device=input.device) for value, name in ((0, "int64"), (True, "bool")))

@@ -4,6 +4,7 @@ import math
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.signature import Dim, Number, T
+from ..core.tensor import TensorBase
 from ..core.typeinfo import finfo
 from .pointwise import conjugate
 
@@ -109,7 +110,7 @@ def _both(B, input, other):
     """Two operands, one of which may be a number, as tensors."""
     dtype = B.result_type(input, other)
     dtype = dtype if dtype.is_floating_point or dtype.is_complex else None
-    return [x if hasattr(x, "dtype") else B.scalar_tensor(x, dtype=dtype) for x in (input, other)]
+    return [x if isinstance(x, TensorBase) else B.scalar_tensor(x, dtype=dtype) for x in (input, other)]
 
 
 @op(promote="float", hidden=True, grad_name="Xlogy", vjp=_product_with_log(lambda B, x: B.log(x), lambda B, x: x))
@@ -180,17 +181,17 @@ def logaddexp2(B, input: T, other: T):
 def float_power(B, input: T, exponent: T):
     """`input ** exponent` in double precision."""
     def double(x):
-        if hasattr(x, "dtype"):
+        if isinstance(x, TensorBase):
             return x.to(by_name["complex128" if is_complex else "float64"])
         return complex(x) if is_complex else float(x)
-    is_complex = any(x.dtype.is_complex if hasattr(x, "dtype") else isinstance(x, complex) for x in (input, exponent))
+    is_complex = any(x.dtype.is_complex if isinstance(x, TensorBase) else isinstance(x, complex) for x in (input, exponent))
     return B.pow(double(input), double(exponent))
 
 
 @op(inplace=True)
 def ldexp(B, input: T, other: T):
     """`input * 2^other`."""
-    if hasattr(other, "dtype") and input.dtype.is_floating_point and not other.dtype.is_floating_point:
+    if isinstance(other, TensorBase) and input.dtype.is_floating_point and not other.dtype.is_floating_point:
         other = other.to(input.dtype)
     return B.mul(input, B.pow(2.0, other))
 

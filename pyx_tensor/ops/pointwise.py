@@ -3,6 +3,7 @@ import math
 
 from ..core.definitions import op, primitive
 from ..core.signature import Int, Number, Raw, T
+from ..core.tensor import TensorBase
 
 
 def conjugate(B, x):
@@ -120,7 +121,7 @@ def fmod(B, input: T, other: T):
 
 
 def _pow_base(B, g, input, exponent):
-    if not hasattr(exponent, "dtype"):
+    if not isinstance(exponent, TensorBase):
         if exponent == 0:
             return B.zeros_like(g)
         return B.mul(g, B.mul(conjugate(B, B.pow(input, exponent - 1)), exponent))
@@ -129,7 +130,7 @@ def _pow_base(B, g, input, exponent):
 
 
 def _pow_exponent(B, g, y, input, exponent):
-    base = input if hasattr(input, "dtype") else B.full_like(y, input)
+    base = input if isinstance(input, TensorBase) else B.full_like(y, input)
     zero = B.logical_and(B.eq(base, 0), B.ge(exponent, 0)) if not y.dtype.is_complex else B.eq(base, 0)
     grad = B.mul(g, conjugate(B, B.mul(y, B.log(base))))
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
@@ -519,9 +520,9 @@ def masked_fill(B, input: T, mask: Raw, value):
     """`input` with `value` (a number or 0-dim tensor) where the mask is True."""
     if mask.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
-    if hasattr(value, "dtype") and value.ndim:
+    if isinstance(value, TensorBase) and value.ndim:
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
-    if not hasattr(value, "dtype"):
+    if not isinstance(value, TensorBase):
         value = B.full((), value, dtype=input.dtype, device=input.device)
     if value.dtype.is_complex and not input.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: value={value.item()} of masked_fill()")
@@ -565,7 +566,7 @@ def clamp(B, input: T, min: T = None, max: T = None):
 
 def _as_operand(B, number, input):
     """A number as a 0-dim tensor that promotes with `input` as the number does."""
-    return number if hasattr(number, "dtype") else B.full((), number, dtype=B.result_type(input, number), device=input.device)
+    return number if isinstance(number, TensorBase) else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
 @op(exact_out=True, numbers="second", promote="common", inplace=True)

@@ -6,6 +6,7 @@ from ..core.definitions import op, operations, primitive
 from ..core.dtype import by_name
 from ..core.functions import extremum_function, reduction_function
 from ..core.signature import Dim, Dims, Number, T, Type
+from ..core.tensor import TensorBase
 
 
 def _kept(B, x, input_shape, dim, keepdim):
@@ -146,7 +147,7 @@ min_dim = _with_index("min_dim", lambda B: B.argmin, "minimum")
 
 def _max_or_min(name, pair, all_, elementwise, meaning):
     def define(B, input: T, dim=None, keepdim=False, *, other=None):
-        if hasattr(dim, "dtype"):
+        if isinstance(dim, TensorBase):
             other, dim = dim, None
         if other is not None:
             return elementwise(B)(input, other)

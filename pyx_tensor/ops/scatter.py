@@ -1,6 +1,7 @@
 """Writing elements at positions: scatter, scatter_reduce, index_add and their kin."""
 from ..core.definitions import op, primitive
 from ..core.signature import Dim, Raw, T
+from ..core.tensor import TensorBase
 
 
 def flat_positions(B, input, dim, index):
@@ -68,7 +69,7 @@ def scatter(B, input: T, dim: Dim, index: Raw, src=None, *, value=None, reduce=N
         src, value: a tensor of the input's dtype, or a number.
         reduce: 'add' or 'multiply' combines with what is there, instead of replacing it.
     """
-    if value is not None or not hasattr(src, "dtype"):
+    if value is not None or not isinstance(src, TensorBase):
         src = B.full(tuple(index.shape), src if value is None else value, dtype=input.dtype, device=input.device)
     if reduce is None:
         return B._scatter(input, dim, index, src)

@@ -2,7 +2,9 @@
 import numpy as np
 
 from ..core.definitions import op, primitive
-from ..core.signature import Dim, Raw, T
+from ..core.operands import as_int
+from ..core.signature import Dim, Int, Raw, T
+from ..core.tensor import TensorBase
 from .scatter import check_range, flat_positions, from_front
 
 
@@ -156,7 +158,8 @@ def masked_scatter(B, input: T, mask: Raw, source: T):
 # --- repeated -----------------------------------------------------------------------------------------------------
 def _repeat_counts(repeats, n, dim):
     """`repeats` as a list of one count for each of n slices."""
-    if not hasattr(repeats, "dtype"):
+    if not isinstance(repeats, TensorBase):
+        repeats = as_int("repeat_interleave", "repeats", repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         return [repeats] * n
@@ -174,7 +177,7 @@ def _repeat_counts(repeats, n, dim):
 
 
 @op()
-def repeat_interleave(B, input: T, repeats=None, dim=None, *, output_size=None):
+def repeat_interleave(B, input: T, repeats=None, dim: Dim = None, *, output_size: Int = None):
     """Each element (or slice of a dim) repeated in place: `[1, 2]` twice is `[1, 1, 2, 2]`.
 
     With one tensor alone, its elements are the counts, and the result the positions repeated that often.
@@ -183,9 +186,6 @@ def repeat_interleave(B, input: T, repeats=None, dim=None, *, output_size=None):
         input, repeats, dim = B.arange(input.shape[0], device=input.device), input, 0
     if dim is None:
         input, dim = B.reshape(input, (-1,)), 0
-    if not -max(input.ndim, 1) <= dim < max(input.ndim, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
-    dim = dim % max(input.ndim, 1)
     counts = _repeat_counts(repeats, input.shape[dim] if input.ndim else 1, dim)
     if output_size is not None and output_size != sum(counts):
         raise RuntimeError(f"repeat_interleave(): argument 'output_size' must be the sum of the repeats, {sum(counts)}, got {output_size}")

@@ -7,8 +7,10 @@ from ..core.definitions import methods, op, operations
 from ..core.definitions import view as view_op
 from ..core.dtype import by_name
 from ..core.memory_format import contiguous_format, preserve_format
+from ..core.operands import as_int
 from ..core.record import namespace as B
-from ..core.signature import Dim, Dims, Int, Raw, Sizes, T
+from ..core.signature import Dim, Dims, Int, Ints, Raw, Sizes, T
+from ..core.tensor import TensorBase
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -156,14 +158,14 @@ def _last(shape, strides, offset):
 
 # --- views in terms of others -------------------------------------------------------------------------------------
 @op()
-def narrow(B, input: T, dim: Dim, start, length):
+def narrow(B, input: T, dim: Dim, start, length: Int):
     """A view of `length` indices of a dim from `start` on."""
     size = input.shape[dim] if input.ndim else 0
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if hasattr(start, "dtype") and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):
+    if isinstance(start, TensorBase) and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    start = int(start)
+    start = as_int("narrow", "start", start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
@@ -259,7 +261,7 @@ def _movedim(ndim, source, destination):
 
 
 @op(public=("movedim", "moveaxis"))
-def movedim(B, input: T, source, destination):
+def movedim(B, input: T, source: Ints, destination: Ints):
     """A view with dims moved to other places, the rest in order."""
     return B.permute(input, _movedim(input.ndim, source, destination)[:input.ndim])
 
@@ -285,7 +287,7 @@ def _equal_lengths(size, step):
 
 
 @op()
-def split(B, input: T, split_size_or_sections, dim: Dim = 0):
+def split(B, input: T, split_size_or_sections: Ints, dim: Dim = 0):
     """Views of consecutive parts of a dim: of one length (the last may be shorter), or of the lengths given."""
     if input.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -298,7 +300,7 @@ def split(B, input: T, split_size_or_sections, dim: Dim = 0):
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
         sections = _equal_lengths(size, step)
     else:
-        sections = [int(n) for n in split_size_or_sections]
+        sections = list(split_size_or_sections)
         if sum(sections) != size or any(n < 0 for n in sections):
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
                                f"but got split_sizes={sections}")
@@ -329,7 +331,7 @@ def tensor_split(B, input: T, indices_or_sections, dim: Dim = 0):
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     size = input.shape[dim]
-    if hasattr(indices_or_sections, "tolist"):
+    if hasattr(indices_or_sections, "tolist"):          # a tensor's, an array's, NumPy's number
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         n = indices_or_sections
@@ -460,7 +462,7 @@ def _roll(B, input: T, shifts, dims):
 
 
 @op()
-def roll(B, input: T, shifts, dims=None):
+def roll(B, input: T, shifts: Ints, dims: Ints = None):
     """The elements moved on along dims, those that fall off coming in at the start."""
     if dims is None or dims == ():
         return B.reshape(B.roll(B.reshape(input, (-1,)), shifts, 0), tuple(input.shape))
@@ -472,7 +474,7 @@ def roll(B, input: T, shifts, dims=None):
 
 
 @op()
-def rot90(B, input: T, k=1, dims=(0, 1)):
+def rot90(B, input: T, k: Int = 1, dims=(0, 1)):
     """Turned by 90 degrees k times in the plane of two dims, from the first towards the second."""
     if input.ndim < 2:
         raise RuntimeError(f"rot90(): expected a tensor of at least 2 dims, got shape {list(input.shape)}")

@@ -4,6 +4,7 @@ import math
 from ..core.definitions import op, primitive
 from ..core.dtype import by_name
 from ..core.signature import Dim, Int, T
+from ..core.tensor import TensorBase
 
 BOOL = by_name["bool"]
 _PAIR = dict(returns=("values", "indices"), nondiff=("indices",))
@@ -180,7 +181,7 @@ def _read_quantiles(B, name, input, q):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, got {input.dtype}")
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")
-    if not hasattr(q, "dtype"):
+    if not isinstance(q, TensorBase):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         q = B.full((), q, dtype=input.dtype, device=input.device)
@@ -289,7 +290,7 @@ def _distinct_slices(B, input, dim, consecutive):
 
 
 @op(nograd=True, entry=False)
-def unique(B, input: T, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(B, input: T, sorted=True, return_inverse=False, return_counts=False, dim: Int = None):
     """The distinct elements (or slices of a dim), sorted; on demand the number of each element's value, and how often each occurs.
 
     >>> import pyx_tensor as torch
@@ -301,7 +302,7 @@ def unique(B, input: T, sorted=True, return_inverse=False, return_counts=False, 
 
 
 @op(nograd=True, entry=False)
-def unique_consecutive(B, input: T, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(B, input: T, return_inverse=False, return_counts=False, dim: Int = None):
     """The elements (or slices of a dim) without those that equal the one before them."""
     results = B._unique_consecutive(input, bool(return_inverse), bool(return_counts)) if dim is None else _distinct_slices(B, input, dim, True)
     return _asked_for(results, bool(return_inverse), bool(return_counts))

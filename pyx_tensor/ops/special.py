@@ -5,7 +5,7 @@ Most are public in `torch.special` alone, whose module gives them their names th
 import math
 
 from ..core.definitions import methods, op, primitive
-from ..core.signature import T
+from ..core.signature import Int, T
 
 _SPECIAL = dict(promote="float", hidden=True, method=False)
 
@@ -161,10 +161,8 @@ def _polygamma(B, input: T, n):
 
 
 @op(method=False)
-def polygamma(B, n, input: T):
+def polygamma(B, n: Int, input: T):
     """The n-th derivative of `digamma`."""
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(f"polygamma(): argument 'n' must be int, not {type(n).__name__}")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return B._polygamma(input if input.dtype.is_floating_point else input.to(B.get_default_dtype()), n)

@@ -1,7 +1,7 @@
 """Statistics in terms of other reductions, distances and products of vectors."""
 from ..core.definitions import op
 from ..core.dtype import by_name
-from ..core.signature import Dims, Raw, T, Type
+from ..core.signature import Dim, Dims, Int, Raw, T, Type
 
 
 @op()
@@ -43,7 +43,7 @@ def _check_weights(name, weights, count, integral):
 
 
 @op()
-def cov(B, input: T, *, correction=1, fweights: Raw = None, aweights: Raw = None):
+def cov(B, input: T, *, correction: Int = 1, fweights: Raw = None, aweights: Raw = None):
     """The covariance matrix of variables (rows) from observations (columns).
 
     Args:
@@ -123,7 +123,7 @@ def pdist(B, input: T, p=2.0):
 
 
 @op(out_apart=True, exact_out=True, promote="common")
-def cross(B, input: T, other: T, dim=None):
+def cross(B, input: T, other: T, dim: Dim = None):
     """The cross products of vectors of three elements along a dim (by default the first dim of size 3)."""
     if input.ndim != other.ndim:
         raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, got {list(input.shape)} and {list(other.shape)}")
@@ -131,8 +131,6 @@ def cross(B, input: T, other: T, dim=None):
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    if not -input.ndim <= dim < input.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
     input, other = B.broadcast_tensors(input, other)

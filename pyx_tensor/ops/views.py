@@ -5,7 +5,7 @@ from ..core.definitions import functions, methods, op, operations, properties, p
 from ..core.definitions import view as view_op
 from ..core.mode import is_grad_enabled
 from ..core.record import namespace as B
-from ..core.signature import Dim, T
+from ..core.signature import Dim, Ints, T
 
 
 # --- the same memory as another dtype -----------------------------------------------------------------------------
@@ -119,7 +119,7 @@ for _name in ("squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "t", 
 
 # --- split --------------------------------------------------------------------------------------------------------
 def _splitter(name, least, dim, message):
-    def define(B, input: T, indices_or_sections):
+    def define(B, input: T, indices_or_sections: Ints):
         if input.ndim < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
                                f"{input.ndim} dimensions!")

@@ -2,7 +2,7 @@
 import math
 
 from ...core.definitions import op
-from ...core.signature import T, Ts
+from ...core.signature import Dim, T, Ts
 from .common import check_dtype, check_square, linalg_op
 
 
@@ -143,7 +143,7 @@ def linalg_vecdot(B, x: T, y: T, *, dim=-1):
 
 
 @linalg_op()
-def linalg_cross(B, input: T, other: T, *, dim=-1):
+def linalg_cross(B, input: T, other: T, *, dim: Dim = -1):
     """The cross products of vectors of three elements along a dim. Shapes broadcast.
 
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))

@@ -1,6 +1,7 @@
 """The pseudoinverse, and the rank."""
 from ...core.definitions import op
 from ...core.signature import T
+from ...core.tensor import TensorBase
 from ...core.typeinfo import finfo
 from .common import check_matrices, check_square, linalg_op, title
 
@@ -8,11 +9,11 @@ from .common import check_matrices, check_square, linalg_op, title
 def _tolerances(B, name, A, atol, rtol):
     """Both tolerances; the relative one is by default eps · max(m, n), or 0 where an absolute one is given."""
     for which, x in (("atol", atol), ("rtol", rtol)):
-        if hasattr(x, "dtype") and x.dtype.is_complex:
+        if isinstance(x, TensorBase) and x.dtype.is_complex:
             raise RuntimeError(f"{name}: {which} tensor of complex type is not supported. Got {title(x.dtype)}")
     default = finfo(A.dtype).eps * max(A.shape[-2:])
     if rtol is None:
-        if hasattr(atol, "dtype"):
+        if isinstance(atol, TensorBase):
             rtol = B.where(B.gt(atol, 0), B.zeros_like(atol), B.full_like(atol, default))
         else:
             rtol = 0.0 if atol else default
@@ -24,7 +25,7 @@ def _is_significant(B, sizes, atol, rtol):
     if not sizes.shape[-1]:
         return B.gt(sizes, 0)
     relative = B.mul(B.amax(sizes, -1), rtol)
-    bound = B.maximum(*B.broadcast_tensors(relative, atol)) if hasattr(atol, "dtype") else B.clamp(relative, min=atol)
+    bound = B.maximum(*B.broadcast_tensors(relative, atol)) if isinstance(atol, TensorBase) else B.clamp(relative, min=atol)
     return B.gt(sizes, B.unsqueeze(bound, -1))
 
 
