@@ -1,6 +1,6 @@
 """Differences, numerical derivatives and integrals along dims."""
 from ..core.definitions import op
-from ..core.signature import Dim, T
+from ..core.signature import Dim, Int, Ints, T
 from ..core.tensor import TensorBase
 from .shape import wrapped
 
@@ -82,7 +82,7 @@ def _gradient_dims(input, dim):
 
 def _spacings(spacing, dims, given):
     """A distance or a tensor of coordinates for each dim."""
-    if spacing is None or isinstance(spacing, (int, float, complex)) or isinstance(spacing, TensorBase) and not spacing.ndim:
+    if spacing is None or isinstance(spacing, (int, float, complex)) or not getattr(spacing, "ndim", 1):
         return [1 if spacing is None else spacing] * len(dims)
     if isinstance(spacing, TensorBase):
         raise RuntimeError("gradient(): argument 'spacing' must be a number or a list, with one number or tensor for each dim")
@@ -139,7 +139,7 @@ def _edge(B, points, near, far):
 
 
 @op()
-def gradient(B, input: T, *, spacing=None, dim=None, edge_order=1):
+def gradient(B, input: T, *, spacing=None, dim: Ints = None, edge_order: Int = 1):
     """Derivatives of sampled values along dims, one tensor a dim: second-order central differences.
 
     Args:
