@@ -469,8 +469,9 @@ def roll(B, input: T, shifts: Ints, dims: Ints = None):
     shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    dims = tuple([wrapped(dim, max(input.ndim, 1)) for dim in dims])
-    return B._roll(input, shifts, dims) if input.ndim else B.clone(input)
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    return B._roll(input, shifts, tuple([wrapped(dim, input.ndim) for dim in dims]))
 
 
 @op()
