@@ -5,7 +5,7 @@ import math
 from ..core.definitions import op, operations, primitive
 from ..core.dtype import by_name
 from ..core.functions import extremum_function, reduction_function
-from ..core.signature import Dim, Dims, Number, T, Type
+from ..core.signature import Bool, Dim, Dims, Number, T, Type
 from ..core.tensor import TensorBase
 
 
@@ -236,7 +236,7 @@ def _read_var_arguments(dim, unbiased, correction):
 
 
 @op()
-def var(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def var(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The variance of all elements, or along dims: squared distances from the mean over (count - correction).
 
     Args:
@@ -247,7 +247,7 @@ def var(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None)
 
 
 @op()
-def std(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def std(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The square root of `var`. Its gradient where all elements are equal is 0."""
     dim, correction = _read_var_arguments(dim, unbiased, correction)
     return B._root(B._var(input, dim, correction, keepdim))
@@ -260,13 +260,13 @@ def _root(B, input: T):
 
 
 @op()
-def var_mean(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def var_mean(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The pair (var, mean)."""
     return B.var(input, dim, unbiased, keepdim, correction=correction), B.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
 @op()
-def std_mean(B, input: T, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def std_mean(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The pair (std, mean)."""
     return B.std(input, dim, unbiased, keepdim, correction=correction), B.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
