@@ -21,7 +21,7 @@ from .geometry import VIEW_KINDS
 from .record import namespace
 from .signature import Signature, Sizes, T
 
-NUMBERS = {"none": 0, "second": 1, "any": 2}
+NUMBERS = {"none": 0, "second": 1, "any": 2, "kept": 3}
 PROMOTE = {None: 0, "common": 1, "float": 2, "sum": 3, "float_only": 4, "same": 5}
 
 # One result of all elements, several along a dim: the parser of reductions isn't for them.
@@ -138,7 +138,8 @@ def op(**options):
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
             unless named.
-        numbers: which operands may be Python numbers where dtypes are promoted: 'any' (but not all), 'second' (those after the first) or 'none'.
+        numbers: which operands may be Python numbers where dtypes are promoted: 'any' (but not all), 'second' (those after the first), 'none',
+            or 'kept': any, as they are, for a body that computes in another dtype than the promoted one.
         refuse: function(*arguments) giving the reason where values are refused that a kernel would take, or None.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
         alpha: the second operand can be scaled by a keyword `alpha`.

@@ -93,25 +93,32 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __reversed__(self):
-        return B.flip(self, tuple(range(self.ndim)))
+        return B.flip(self, (0,)) if self.ndim else self
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"can't give a tensor of {self.dtype} as an array of {np.dtype(dtype)} without a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        """Operators with an ndarray are tensor operations; other ufuncs work on the values, and give tensors back."""
+        """Operators with an ndarray or NumPy's number are tensor operations; other ufuncs work on the values, and give tensors back."""
         name = _UFUNC_OPERATORS.get(ufunc.__name__)
-        if method == "__call__" and name is not None and not kwargs and any(isinstance(x, np.ndarray) for x in inputs):
+        if method == "__call__" and name is not None and not kwargs and any(isinstance(x, (np.ndarray, np.generic)) for x in inputs):
             return B.__dict__[name](*[B.from_numpy(x) if isinstance(x, np.ndarray) else x for x in inputs])
         plain = [x.numpy() if isinstance(x, TensorBase) else x for x in inputs]
         if "out" in kwargs:
-            kwargs["out"] = tuple(x.numpy() if isinstance(x, TensorBase) else x for x in kwargs["out"])
+            out = kwargs["out"]
+            getattr(ufunc, method)(*plain, **kwargs | {"out": tuple(x.numpy() if isinstance(x, TensorBase) else x for x in out)})
+            return out[0] if len(out) == 1 else out
         result = getattr(ufunc, method)(*plain, **kwargs)
         wrap = lambda r: B.from_numpy(np.asarray(r)) if isinstance(r, (np.ndarray, np.generic)) else r
         return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
 
     def __dlpack__(self, *, stream=None, **kwargs):
         if self.requires_grad:
@@ -323,6 +330,10 @@ class Parameter(Tensor):
     def __init__(self, data=None, requires_grad=True):
         self._adopt(B.empty((0,)) if data is None else data.detach() if isinstance(data, TensorBase) else B.tensor(data))
         self.requires_grad = requires_grad
+
+    def detach(self):
+        """A plain tensor on the same memory, outside of the graph; writes through it are noticed by the graph."""
+        return self._detached()
 
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()

@@ -16,6 +16,7 @@ cdef enum Numbers:                    # which tensor operands may be Python numb
     NO_NUMBER = 0
     AFTER_FIRST = 1
     ANY_NUMBER = 2
+    KEPT_NUMBER = 3                   # any, and the body gets it as it is: the dtype it computes in isn't the promoted one
 
 cdef class Op(Slot):
     cdef readonly str name

@@ -358,7 +358,7 @@ cdef class Op(Slot):
         cdef DType compute = None
         cdef list operands = args
         cdef int i
-        if self.promote == NONE or self.promote == SAME:
+        if self.promote == NONE or self.promote == SAME or self.numbers == KEPT_NUMBER:
             return args
         for i in range(self.n_params):
             if self.kinds[i] == TENSOR and args[i] is not None and not isinstance(args[i], TensorBase):
@@ -468,7 +468,7 @@ cdef class Op(Slot):
         return device
 
     cdef bint takes_number(self, int i) noexcept:
-        return self.promote != NONE and self.promote != SAME and (self.numbers == ANY_NUMBER or (self.numbers == AFTER_FIRST and i > 0))
+        return self.promote != NONE and self.promote != SAME and (self.numbers >= ANY_NUMBER or (self.numbers == AFTER_FIRST and i > 0))
 
     cdef int check_some_tensor(self, list args) except -1:
         """TypeError where all tensor operands are Python numbers."""

@@ -12,6 +12,7 @@ from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
 from .history cimport check_writable
 from .tensor cimport TensorBase, is_dense
+from .dtype import result_dtype
 from .record import namespace, type_name
 
 cnp.import_array()
@@ -62,8 +63,8 @@ cdef object wrapped_scalar(object value, DType dtype):
     """A Python scalar as PyTorch stores it in a tensor of `dtype`: integers wrap, floats lose their fraction."""
     cdef object modulus
     if dtype.category == INTEGRAL:
-        if isinstance(value, float):
-            value = int(value)
+        if type(value) is not int and not isinstance(value, complex):
+            value = int(value)           # NumPy's integers have 64 bits, too few for what follows
         if not -0x8000000000000000 <= value <= 0xFFFFFFFFFFFFFFFF:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
         modulus = ONE << (8 * dtype.itemsize)
@@ -346,10 +347,11 @@ cdef int category(object operand) except -1:
 
 
 cdef object scaled(str name, object input, object other, object alpha):
-    """alpha * other, refused where that would widen the result's category."""
+    """alpha * other in the dtype of the sum, refused where alpha would widen its category."""
     cdef int highest, own
-    if type(alpha) is int:
-        return other if alpha == 1 else B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+    cdef DType dtype
+    if type(alpha) is int and alpha == 1:
+        return other
     alpha = one_number(name, "alpha", alpha)
     own, highest = category(alpha), max(category(input), category(other))
     if own == COMPLEX and highest < COMPLEX:
@@ -358,7 +360,12 @@ cdef object scaled(str name, object input, object other, object alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if own == BOOL and highest > BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return B.mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+    dtype = result_dtype(input, other)
+    if dtype.category == BOOL:
+        return other if alpha else B.zeros_like(other) if isinstance(other, TensorBase) else False
+    if not isinstance(other, TensorBase):
+        return other * alpha
+    return B.mul(other if (<TensorBase>other).dtype is dtype else other.to(dtype), alpha)
 
 
 # --- before and at a write ----------------------------------------------------------------------------------------

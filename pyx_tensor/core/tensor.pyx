@@ -352,21 +352,30 @@ def set_view_regenerator(function):
 
 # --- operator slots -----------------------------------------------------------------------------------------------
 cdef Slot _add, _sub, _mul, _div, _floordiv, _mod, _pow, _matmul, _and, _or, _xor, _lshift, _rshift
-cdef Slot _eq, _ne, _lt, _le, _gt, _ge, _neg, _abs, _invert
+cdef Slot _eq, _ne, _lt, _le, _gt, _ge, _neg, _pos, _abs, _invert
 cdef object _getitem, _setitem
 
 
 def fill_operators(dict ops, getitem, setitem):
     """Called once by pyx_tensor.ops: the operations behind the operators, and the indexing functions."""
     global _add, _sub, _mul, _div, _floordiv, _mod, _pow, _matmul, _and, _or, _xor, _lshift, _rshift
-    global _eq, _ne, _lt, _le, _gt, _ge, _neg, _abs, _invert, _getitem, _setitem
+    global _eq, _ne, _lt, _le, _gt, _ge, _neg, _pos, _abs, _invert, _getitem, _setitem
     _add, _sub, _mul, _div = ops["add"], ops["sub"], ops["mul"], ops["div"]
     _floordiv, _mod, _pow, _matmul = ops["floor_divide"], ops["remainder"], ops["pow"], ops["matmul"]
     _and, _or, _xor = ops["bitwise_and"], ops["bitwise_or"], ops["bitwise_xor"]
     _lshift, _rshift = ops["bitwise_left_shift"], ops["bitwise_right_shift"]
     _eq, _ne, _lt, _le, _gt, _ge = ops["eq"], ops["ne"], ops["lt"], ops["le"], ops["gt"], ops["ge"]
-    _neg, _abs, _invert = ops["neg"], ops["abs"], ops["bitwise_not"]
+    _neg, _pos, _abs, _invert = ops["neg"], ops["positive"], ops["abs"], ops["bitwise_not"]
     _getitem, _setitem = getitem, setitem
+
+
+cdef object real_number(object value, str name):
+    """A number; a complex one counts where its imaginary part is 0."""
+    if type(value) is not complex:
+        return value
+    if value.imag != 0:
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value}")
+    return value.real
 
 
 @cython.binding(False)     # method descriptors check the type of self, bound functions do not
@@ -569,7 +578,9 @@ cdef class TensorBase:
         return self.needs_grad()
 
     @requires_grad.setter
-    def requires_grad(self, bint value):
+    def requires_grad(self, value):
+        if value is not True and value is not False:
+            raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__}")
         if value == self.needs_grad():
             return
         if has_node(self):
@@ -672,6 +683,8 @@ cdef class TensorBase:
         if value.device is not self.device and has_node(self):
             raise RuntimeError("incompatible tensor type: the device of a non-leaf's data can't change")
         check_layout(value)
+        if self.needs_grad() and value.dtype.category < FLOATING:
+            raise RuntimeError(f"data set to a tensor that requires gradients must be floating point or complex dtype, got {value.dtype}")
         self.dtype = value.dtype
         self.device = value.device
         self.point_at(value.array, value.storage_())
@@ -707,7 +720,7 @@ cdef class TensorBase:
     def __ilshift__(self, other): return _lshift.call2_(self, other)
     def __irshift__(self, other): return _rshift.call2_(self, other)
     def __neg__(self): return _neg.call1(self)
-    def __pos__(self): return self
+    def __pos__(self): return _pos.call1(self)
     def __abs__(self): return _abs.call1(self)
     def __invert__(self): return _invert.call1(self)
     def __eq__(self, other): return _eq.call2(self, other)
@@ -746,10 +759,10 @@ cdef class TensorBase:
         return bool(self.number())
 
     def __float__(self):
-        return float(self.only_element())
+        return float(real_number(self.only_element(), "double"))
 
     def __int__(self):
-        return int(self.only_element())
+        return int(real_number(self.only_element(), "int64_t"))
 
     def __complex__(self):
         return complex(self.only_element())

@@ -92,8 +92,7 @@ def allclose(B, input: T, other: T, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @op(nograd=True, entry=False)
 def equal(B, input: Raw, other: Raw):
-    """Whether both have the same shape and elements (a Python bool)."""
-    _same_dtype(input, other)
+    """Whether both have the same shape and, once promoted, the same elements (a Python bool)."""
     return input.shape == other.shape and bool(B.all(B.eq(input, other)))
 
 

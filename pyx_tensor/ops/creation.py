@@ -505,11 +505,45 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return result.requires_grad_() if requires_grad else result
 
 
+class _Exported:
+    """A capsule of host memory as an object that gives it. NumPy takes memory from the first version of the protocol, which says nothing
+    about writing, for read-only; `writable` hands it on as it is."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options):
+        if '"used_' in repr(self.capsule):
+            raise RuntimeError("from_dlpack received an invalid capsule: capsules can be consumed only once")
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def writable(self):
+        first = '"dltensor"' in repr(self.capsule)
+        self.array = np.from_dlpack(self)       # kept: NumPy's next array holds this object
+        if not first:
+            return self.array
+        self.__array_interface__ = {**self.array.__array_interface__, "data": (self.array.ctypes.data, False)}
+        return np.asarray(self)
+
+
 @creates
 def from_dlpack(ext_tensor):
-    """A tensor on the memory of any object with `__dlpack__`, on the cpu or a CUDA device."""
+    """A tensor on the memory of any object with `__dlpack__`, or of the capsule that this gave, on the cpu or a CUDA device.
+
+    Raises:
+        BufferError: a tensor that requires grad. RuntimeError: a capsule that was taken before; what has no `__dlpack__`.
+    """
     if isinstance(ext_tensor, TensorBase):
+        if ext_tensor.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return ext_tensor.detach()
+    if type(ext_tensor).__name__ == "PyCapsule":
+        return from_numpy(_Exported(ext_tensor).writable())
+    if not hasattr(ext_tensor, "__dlpack_device__"):
+        raise RuntimeError(f"from_dlpack(): argument 'ext_tensor' must have __dlpack__, got {type(ext_tensor).__name__}")
     if ext_tensor.__dlpack_device__()[0] in DLPACK_CUDA:
         return on_cuda_memory(ext_tensor)
     return from_numpy(np.from_dlpack(ext_tensor))

@@ -1,7 +1,7 @@
 """Elementary functions in terms of others, element by element."""
 import math
 
-from ..core.definitions import op
+from ..core.definitions import op, primitive
 from ..core.dtype import by_name
 from ..core.signature import Dim, Number, T
 from ..core.tensor import TensorBase
@@ -72,8 +72,15 @@ def _sinc_vjp(B, g, input):
 @op(promote="float", inplace=True, vjp=dict(input=_sinc_vjp))
 def sinc(B, input: T):
     """`sin(π input) / (π input)`, 1 at 0."""
+    if input.dtype.name == "float16":      # π input may exceed its range
+        return B.sinc(input.float()).to(input.dtype)
     at = B.mul(input, math.pi)
     return B.masked_fill(B.div(B.sin(at), at), B.eq(input, 0), 1)
+
+
+def _as_floats(B, input):
+    """Integers and bool as the default floating type, before arithmetic that would wrap them."""
+    return input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(B.get_default_dtype())
 
 
 def _logit_vjp(B, g, input, eps):
@@ -85,6 +92,7 @@ def _logit_vjp(B, g, input, eps):
 @op(promote="float", inplace=True, vjp=dict(input=_logit_vjp))
 def logit(B, input: T, eps=None):
     """`log(input / (1 - input))`, the inverse of sigmoid; `eps` limits the input to [eps, 1 - eps]."""
+    input = _as_floats(B, input)
     if eps is not None:
         input = B.clamp(input, eps, 1 - eps)
     return B.log(B.div(input, B.sub(1, input)))
@@ -152,10 +160,10 @@ def _log_add(B, input, other, exp, log1p):
     return B.where(B.logical_and(B.isinf(input), B.eq(input, other)), input, result)
 
 
-def _check_floats(name, *operands):
-    for x in operands:
-        if not (x.dtype.is_floating_point or x.dtype.is_complex):
-            raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
+def _check_floats(B, name, input, other):
+    dtype = B.result_type(input, other)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype}')
 
 
 def _share_of(exp):
@@ -166,18 +174,18 @@ def _share_of(exp):
 @op(exact_out=False, vjp=_share_of(lambda B: B.exp))
 def logaddexp(B, input: T, other: T):
     """`log(exp(input) + exp(other))`, without overflow."""
-    _check_floats("logaddexp", input, other)
+    _check_floats(B, "logaddexp", input, other)
     return _log_add(B, input, other, B.exp, B.log1p)
 
 
 @op(exact_out=False, vjp=_share_of(lambda B: B.exp2))
 def logaddexp2(B, input: T, other: T):
     """`log2(2^input + 2^other)`, without overflow."""
-    _check_floats("logaddexp2", input, other)
+    _check_floats(B, "logaddexp2", input, other)
     return _log_add(B, input, other, B.exp2, lambda x: B.mul(B.log1p(x), 1 / math.log(2)))
 
 
-@op(promote="common")
+@op(promote="common", numbers="kept")
 def float_power(B, input: T, exponent: T):
     """`input ** exponent` in double precision."""
     def double(x):
@@ -191,9 +199,18 @@ def float_power(B, input: T, exponent: T):
 @op(inplace=True)
 def ldexp(B, input: T, other: T):
     """`input * 2^other`."""
-    if isinstance(other, TensorBase) and input.dtype.is_floating_point and not other.dtype.is_floating_point:
-        other = other.to(input.dtype)
+    if isinstance(other, TensorBase) and input.dtype.is_floating_point and not (other.dtype.is_floating_point or other.dtype.is_complex):
+        return _scaled(B, input, other.long())
     return B.mul(input, B.pow(2.0, other))
+
+
+def _scaled(B, input, exponent):
+    """`input * 2^exponent` for whole exponents, in three steps, as 2^exponent itself may be out of range."""
+    limit = 3 * (math.frexp(finfo(input.dtype).max)[1] - 2)
+    exponent = B.clamp(exponent, -limit, limit)
+    third = B._div_floor(exponent, 3)
+    step, last = (B.pow(2.0, part.to(input.dtype)) for part in (third, B.sub(exponent, third, alpha=2)))
+    return B.mul(B.mul(B.mul(input, step), step), last)
 
 
 def _frexp_vjp(B, g, y):
@@ -215,6 +232,31 @@ def frexp(B, input: T):
     mantissa = B.where(up, B.mul(mantissa, 0.5), B.where(down, B.mul(mantissa, 2), mantissa))
     exponent = B.sub(B.add(exponent, up), down)
     return B.where(usual, mantissa, input), B.masked_fill(exponent, B.logical_not(usual), 0).int()
+
+
+@primitive(promote="common", hidden=True, entry="nextafter", grad_name="Nextafter", vjp=dict(input=lambda B, g: g, other=lambda B, g: B.zeros_like(g)))
+def _nextafter(B, input: T, other: T):
+    """`nextafter` of float32 and float64."""
+
+
+@op(promote="common", hidden=True, grad_name="Nextafter", entry=False, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.zeros_like(g)))
+def _nextafter_half(B, input: T, other: T):
+    """`nextafter` of 16 bits, by the bits: those of neighbours follow each other, away from 0."""
+    dtype = B.result_type(input, other)
+    input, other = B.broadcast_tensors(input.to(dtype), other.to(dtype))
+    bits = B.clone(input).view(by_name["int16"])
+    away = B.eq(B.lt(input, other), B.gt(input, 0))
+    smallest = B.where(B.gt(other, 0), B.ones_like(bits), B.full_like(bits, 1 - 2**15))
+    beside = B.where(B.eq(input, 0), smallest, B.where(away, B.add(bits, 1), B.sub(bits, 1))).view(dtype)
+    unordered = B.logical_or(B.isnan(input), B.isnan(other))
+    return B.where(unordered, B.add(input, other), B.where(B.eq(input, other), other, beside))
+
+
+@op(promote="common", inplace=True)
+def nextafter(B, input: T, other: T):
+    """The next floating-point number after `input` towards `other`."""
+    half = B.result_type(input, other).name in ("float16", "bfloat16")
+    return (B._nextafter_half if half else B._nextafter)(input, other)
 
 
 # --- steps and limits ---------------------------------------------------------------------------------------------
@@ -257,16 +299,18 @@ def renorm(B, input: T, p: Number, dim: Dim, maxnorm: Number):
 
 
 # --- integers -----------------------------------------------------------------------------------------------------
-def _check_integers(name, input, other):
-    for x in (input, other):
-        if x.dtype.is_floating_point or x.dtype.is_complex or x.dtype.name == "bool":
-            raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
+def _as_integers(B, name, input, other):
+    """Both operands in their common dtype."""
+    dtype = B.result_type(input, other)
+    if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":
+        raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype}')
+    return input.to(dtype), other.to(dtype)
 
 
 @op(exact_out=False, inplace=True, nograd=True, entry=False)
 def gcd(B, input: T, other: T):
     """The greatest common divisor of integers, not negative."""
-    _check_integers("gcd", input, other)
+    input, other = _as_integers(B, "gcd", input, other)
     a, b = B.broadcast_tensors(B.abs(input), B.abs(other))
     while bool(B.any(B.ne(b, 0))):
         done = B.eq(b, 0)
@@ -277,7 +321,7 @@ def gcd(B, input: T, other: T):
 @op(exact_out=False, inplace=True, nograd=True, entry=False)
 def lcm(B, input: T, other: T):
     """The least common multiple of integers, not negative."""
-    _check_integers("lcm", input, other)
+    input, other = _as_integers(B, "lcm", input, other)
     divisor = B.gcd(input, other)
     safe = B.where(B.eq(divisor, 0), B.ones_like(divisor), divisor)
     return B.abs(B.mul(B.floor_divide(input, safe), other))

@@ -2,6 +2,7 @@
 import math
 
 from ..core.definitions import op, primitive
+from ..core.operands import check_scalar
 from ..core.signature import Int, Number, Raw, T
 from ..core.tensor import TensorBase
 
@@ -63,7 +64,7 @@ def div(B, input: T, other: T):
     """`input / other`, element by element; integers divide as floats."""
 
 
-@op(promote="common", inplace=True, public=("div", "divide"))
+@op(promote="common", numbers="kept", inplace=True, public=("div", "divide"))
 def _div_rounded(B, input: T, other: T, *, rounding_mode=None):
     """`input / other`, element by element; integers divide as floats.
 
@@ -136,9 +137,16 @@ def _pow_exponent(B, g, y, input, exponent):
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
+def _takes_any_int(dtype):
+    return dtype.is_floating_point or dtype.is_complex or dtype.name == "bool"
+
+
 def _why_not_pow(input, exponent):
-    if isinstance(exponent, int) and exponent < 0 and not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype.name == "bool"):
+    if not isinstance(exponent, int) or _takes_any_int(input.dtype):
+        return None
+    if exponent < 0:
         return "Integers to negative integer powers are not allowed."
+    check_scalar("pow", "exponent", exponent, input.dtype)
 
 
 @primitive(promote="common", inplace=True, refuse=_why_not_pow, vjp=dict(input=_pow_base, exponent=_pow_exponent))
@@ -200,6 +208,8 @@ def atan2(B, input: T, other: T):
     other=lambda B, g, y, other: B.masked_fill(B.mul(g, B.div(other, y)), B.eq(y, 0), 0)))
 def hypot(B, input: T, other: T):
     """`sqrt(input² + other²)` without overflow in between."""
+    if input.dtype.is_complex or other.dtype.is_complex:
+        raise NotImplementedError('"hypot_cpu" not implemented for complex tensors')
     big = B.maximum(B.abs(input), B.abs(other))
     small = B.minimum(B.abs(input), B.abs(other))
     ratio = B.div(small, B.where(B.eq(big, 0), B.ones_like(big), big))
@@ -211,11 +221,6 @@ def hypot(B, input: T, other: T):
     other=lambda B, g: B.zeros_like(g)))
 def copysign(B, input: T, other: T):
     """The magnitude of `input` with the sign of `other`."""
-
-
-@primitive(promote="common", inplace=True, vjp=dict(input=lambda B, g: g, other=lambda B, g: B.zeros_like(g)))
-def nextafter(B, input: T, other: T):
-    """The next floating-point number after `input` towards `other`."""
 
 
 # --- one operand --------------------------------------------------------------------------------------------------
@@ -489,7 +494,11 @@ def complex(B, real: T, imag: T):
     """A complex tensor from its real and imaginary parts, two real tensors of one dtype."""
     if not real.dtype.is_floating_point or real.dtype is not imag.dtype:
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
-    return B.add(real.to(real.dtype.to_complex()), B.mul(imag, 1j))
+    dtype = real.dtype.to_complex()
+    if real.device.backend.strided:      # side by side: a sum with imag * 1j would be NaN where one part is infinite
+        pairs = B.stack(B.broadcast_tensors(real.to(dtype.to_real()), imag.to(dtype.to_real())), -1)
+        return B.clone(B.view_as_complex(pairs))
+    return B.add(real.to(dtype), B.mul(imag, 1j))
 
 
 # --- choosing -----------------------------------------------------------------------------------------------------
@@ -512,7 +521,15 @@ def where(B, condition: Raw, input=None, other=None):
         return B.nonzero(condition, as_tuple=True)
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    _check_choice("input", input, other)
+    _check_choice("other", other, input)
     return B._where(condition if condition.dtype.name == "bool" else condition.bool(), input, other)
+
+
+def _check_choice(argument, value, beside):
+    """RuntimeError for an int that the integer tensor beside it can't hold: it would wrap."""
+    if isinstance(value, int) and hasattr(beside, "dtype") and not _takes_any_int(beside.dtype):
+        check_scalar("where", argument, value, beside.dtype)
 
 
 @op(inplace=True)
@@ -550,7 +567,14 @@ def _bound_vjp(is_min):
     return vjp
 
 
-@op(exact_out=True, promote="common", inplace=True, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
+def _why_not_clamp(input, *bounds):
+    """Refuses ints that don't fit an integer tensor, where they would wrap."""
+    for bound in bounds:
+        if isinstance(bound, int) and not _takes_any_int(input.dtype):
+            check_scalar("clamp", "bound", bound, input.dtype)
+
+
+@op(exact_out=True, promote="common", numbers="second", inplace=True, refuse=_why_not_clamp, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
 def clamp(B, input: T, min: T = None, max: T = None):
     """`input` limited to [min, max]; bounds are numbers or tensors, one may be missing. The gradient passes at a bound.
 
@@ -569,13 +593,13 @@ def _as_operand(B, number, input):
     return number if isinstance(number, TensorBase) else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
-@op(exact_out=True, numbers="second", promote="common", inplace=True)
+@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
 def clamp_min(B, input: T, min: T):
     """`input`, at least `min`."""
     return B.clamp(input, min=min)
 
 
-@op(exact_out=True, numbers="second", promote="common", inplace=True)
+@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
 def clamp_max(B, input: T, max: T):
     """`input`, at most `max`."""
     return B.clamp(input, max=max)

@@ -1,5 +1,6 @@
 """Searching in sorted values, and among values."""
 from ..core.definitions import op, publish_function
+from ..core.dtype import by_name
 from ..core.record import namespace
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
@@ -24,6 +25,12 @@ def _is_right(name, right, side):
     return bool(right) or side == "right"
 
 
+def _number(B, value, sequence):
+    """A number to look up, with its fraction and its sign, whatever the dtype of the sequence."""
+    exact = B.promote_types(sequence.dtype, by_name["float64" if isinstance(value, float) else "int64"])
+    return B.full((), value, dtype=sequence.dtype if sequence.dtype.is_floating_point else exact, device=sequence.device)
+
+
 @op(nograd=True, entry=False, method=False)
 def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False, side=None, sorter=None):
     """The positions at which elements could be inserted into a sorted dim, keeping its order.
@@ -35,7 +42,7 @@ def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False
     """
     right = _is_right("searchsorted", right, side)
     if not isinstance(input, TensorBase):
-        input = B.full((), input, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
+        input = _number(B, input, sorted_sequence)
         if sorted_sequence.ndim != 1:
             raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1")
     if not sorted_sequence.ndim:
@@ -44,9 +51,8 @@ def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
                            f"input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor "
                            f"{list(input.shape)}")
-    if sorted_sequence.dtype is not input.dtype:
-        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-                           f"{sorted_sequence.dtype} and input value tensor dtype {input.dtype}")
+    dtype = B.promote_types(sorted_sequence.dtype, input.dtype)
+    sorted_sequence, input = sorted_sequence.to(dtype), input.to(dtype)
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError(f"torch.searchsorted(): boundaries and sorter must have the same size, but got boundary tensor "
@@ -62,7 +68,7 @@ def bucketize(B, input, boundaries: Raw, *, out_int32=False, right=False):
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if not isinstance(input, TensorBase):
-        input = B.full((), input, dtype=boundaries.dtype, device=boundaries.device)
+        input = _number(B, input, boundaries)
     return B.searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -96,10 +96,10 @@ def _gamma_density(B, g, input, other):
     return B.mul(g, B.exp(B.sub(B.sub(B.mul(B.sub(input, 1), B.log(other)), other), B.lgamma(input))))
 
 
-def _check_floating(name, *operands):
-    for x in operands:
-        if not x.dtype.is_floating_point:
-            raise NotImplementedError(f'"{name}_cpu" not implemented for {x.dtype}')
+def _check_floating(B, name, input, other):
+    dtype = B.result_type(input, other)
+    if not dtype.is_floating_point:
+        raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype}')
 
 
 @primitive(**_SPECIAL, entry="gammainc", numbers="none", grad_name="Igamma", vjp=dict(
@@ -124,14 +124,14 @@ def igamma(B, input: T, other: T):
     >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
     tensor([0.6321, 0.2642])
     """
-    _check_floating("igamma", input, other)
+    _check_floating(B, "igamma", input, other)
     return B._gammainc(input, other)
 
 
 @op(promote="common", numbers="none", inplace=True)
 def igammac(B, input: T, other: T):
     """The upper regularised incomplete gamma function, 1 - `igamma`."""
-    _check_floating("igammac", input, other)
+    _check_floating(B, "igammac", input, other)
     return B._gammaincc(input, other)
 
 

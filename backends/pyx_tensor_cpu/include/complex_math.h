@@ -26,6 +26,12 @@ typedef double _Complex complex_f64;
     } \
     static inline void c_pow_##suffix(real *out, const real *a, const real *b) { \
         complex_##suffix x, e, y; \
+        if (b[1] == 0 && (b[0] == 0 || b[0] == 1)) {   /* by logarithms NaN, for a base that is 0 or infinite */ \
+            real re = b[0] == 0 ? 1 : a[0], im = b[0] == 0 ? 0 : a[1]; \
+            out[0] = re; \
+            out[1] = im; \
+            return; \
+        } \
         memcpy(&x, a, sizeof x); \
         memcpy(&e, b, sizeof e); \
         y = cpow##f(x, e); \

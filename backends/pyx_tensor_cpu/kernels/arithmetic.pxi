@@ -83,9 +83,9 @@ cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
     elif op == CLAMP:
         for i in range(n): out[i] = <number>m_minimum(m_maximum(a[i], b[i]), c[i])
     elif op == RELU:
-        for i in range(n): out[i] = <number>m_select(a[i] <= 0, 0, a[i])
+        for i in range(n): out[i] = <number>m_select(a[i] <= 0, <number>0, a[i])
     elif op == RELU_BACKWARD:
-        for i in range(n): out[i] = <number>m_select(b[i] <= 0, 0, a[i])
+        for i in range(n): out[i] = <number>m_select(b[i] <= 0, <number>0, a[i])
     elif op == SIGN:
         for i in range(n): out[i] = <number>m_sign(a[i])
 

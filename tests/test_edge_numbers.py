@@ -1,0 +1,103 @@
+"""Numbers beside tensors whose dtype can't hold them, and values at the ends of their dtypes: right, or refused; never wrapped silently."""
+import math
+
+import numpy as np
+import pytest
+
+import pyx_tensor as torch
+
+T = torch.tensor
+inf, nan = math.inf, math.nan
+
+
+def byte(*values):
+    return T(list(values), dtype=torch.uint8)
+
+
+# (what is computed, what it gives)
+VALUES = [
+    (lambda: torch.div(byte(5, 250), -1), T([-5., -250.])),
+    (lambda: torch.div(-1, byte(5)), T([-0.2])),
+    (lambda: torch.float_power(byte(5), -1), T([0.2], dtype=torch.float64)),
+    (lambda: torch.float_power(-1, byte(5)), T([-1.], dtype=torch.float64)),
+    (lambda: torch.logit(byte(200)), T([nan])),
+    (lambda: torch.logit(T([-2**63, 1])), T([nan, inf])),
+    (lambda: torch.relu(T([2**53 + 1, 2**63 - 1, -1])), T([2**53 + 1, 2**63 - 1, 0])),
+    (lambda: torch.bucketize(2.5, T([1, 2, 3])), T(2)),
+    (lambda: torch.bucketize(T([2.5]), T([1, 2, 3])), T([2])),
+    (lambda: torch.searchsorted(byte(1, 5), 300), T(2)),
+    (lambda: torch.searchsorted(byte(1, 5), -1), T(0)),
+    (lambda: torch.searchsorted(T([0.1, 0.2]), 0.2, right=True), T(2)),
+    (lambda: torch.gcd(byte(6), T(4)), byte(2)),
+    (lambda: torch.gcd(T([6]), T([True])), T([1])),
+    (lambda: torch.logaddexp(T([0.]), T([0])), T([math.log(2)])),
+    (lambda: torch.add(T([True]), T([True]), alpha=2), T([True])),
+    (lambda: torch.add(T([1.], dtype=torch.float16), T([1]), alpha=0.5), T([1.5], dtype=torch.float16)),
+    (lambda: torch.ldexp(T([1e-30]), T([140])), T([1e-30 * 2.**140])),
+    (lambda: torch.ldexp(T([-0., inf]), T([2**40, -2**40])), T([-0., inf])),
+    (lambda: torch.sinc(T([60000.], dtype=torch.float16)), T([0.], dtype=torch.float16)),
+    (lambda: torch.pow(T([0j, complex(inf, 0), 2j]), 0), T([1 + 0j, 1, 1])),
+    (lambda: torch.pow(T([complex(inf, 0), -2j]), 1), T([complex(inf, 0), -2j])),
+    (lambda: T([1]) + np.int64(3), T([4])),
+    (lambda: T([1]) + np.bool_(True), T([2])),
+    (lambda: np.int32(7) // T([2]), T([3])),
+]
+
+
+@pytest.mark.parametrize("case", range(len(VALUES)))
+def test_values(case):
+    compute, expected = VALUES[case]
+    found = compute()
+    assert found.dtype is expected.dtype
+    torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+REFUSED = [
+    (RuntimeError, "uint8 without overflow", lambda: torch.clamp(byte(5), 0, 300)),
+    (RuntimeError, "int8 without overflow", lambda: torch.clamp_max(T([5], dtype=torch.int8), 300)),
+    (RuntimeError, "uint8 without overflow", lambda: torch.where(T([True]), 300, byte(5))),
+    (RuntimeError, "uint8 without overflow", lambda: byte(5) ** 300),
+    (RuntimeError, "complex", lambda: torch.add(T([1.]), T([1.]), alpha=1j)),
+    (NotImplementedError, "complex", lambda: torch.hypot(T([1.]), T([1j]))),
+    (NotImplementedError, "gcd", lambda: torch.gcd(T([True]), T([True]))),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_refused(case):
+    exception, word, call = REFUSED[case]
+    with pytest.raises(exception, match=word):
+        call()
+
+
+def test_complex_keeps_both_parts():
+    real, imag = T([inf, nan, -inf, -0., 1.]), T([1., inf, nan, -0., -inf])
+    parts = torch.view_as_real(torch.complex(real, imag))
+    torch.testing.assert_close(parts, torch.stack((real, imag), -1), rtol=0, atol=0, equal_nan=True)
+    assert torch.signbit(parts[3]).all()
+
+
+def test_complex_has_gradients_of_both_parts():
+    real, imag = T([1., 2.], requires_grad=True), T([3., 4.], requires_grad=True)
+    torch.complex(real, imag).abs().square().sum().backward()
+    torch.testing.assert_close(real.grad, 2 * real.detach())
+    torch.testing.assert_close(imag.grad, 2 * imag.detach())
+
+
+@pytest.mark.parametrize("dtype, step, smallest", [(torch.float16, 2**-10, 2.**-24), (torch.bfloat16, 2**-7, 2.**-133)])
+def test_nextafter_of_16_bits(dtype, step, smallest):
+    start, towards = T([1., 0., -0., 2., 3., nan, inf]).to(dtype), T([2., -1., 1., 0., 3., 1., 0.]).to(dtype)
+    found = torch.nextafter(start, towards).tolist()
+    assert found[:5] == [1 + step, -smallest, smallest, 2 - step, 3] and math.isnan(found[5]) and found[6] == torch.finfo(dtype).max
+
+
+def test_ldexp_where_the_power_overflows():
+    mantissas = np.array([1.5, -3., 5e-324, 1.7e308])
+    for exponent in (2000, 1100, 1, 0, -1, -1100, -2000):
+        with np.errstate(over="ignore"):
+            expected = np.ldexp(mantissas, exponent)
+        np.testing.assert_array_equal(torch.ldexp(T(mantissas), T(exponent)).numpy(), expected)
+
+
+def test_equal_compares_promoted_values():
+    assert torch.equal(T([1, 2]), T([1., 2.])) and not torch.equal(T([1]), T([1.5])) and not torch.equal(T([1]), T([1., 1.]))
