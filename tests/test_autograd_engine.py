@@ -554,3 +554,19 @@ def test_anomaly_mode_ends_with_its_block():
     x = leaf(0.0)
     (x.sqrt() * 0).backward()
     assert (x * 2).grad_fn.trace is None
+
+
+def test_node_hooks_give_as_many_gradients_as_they_got():
+    for register in ("register_hook", "register_prehook"):
+        y = torch.ones(1, requires_grad=True).exp()
+        getattr(y.grad_fn, register)(lambda *grads: (torch.ones(1),) * 2)
+        with pytest.raises(RuntimeError, match="got 2, but expected 1"):
+            y.backward()
+
+
+def test_complex_outputs_need_a_gradient_to_start_from():
+    x = torch.tensor([1j], requires_grad=True)
+    with pytest.raises(RuntimeError, match="real scalar outputs"):
+        (x * x).backward()
+    (x * x).backward(torch.tensor([1 + 0j]))
+    assert x.grad.tolist() == [-2j]

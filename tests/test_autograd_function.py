@@ -458,3 +458,8 @@ def test_functions_make_no_reference_cycles():
         assert [r() for r in alive] == [None] * 9
     finally:
         gc.enable()
+
+
+def test_the_base_class_cannot_be_applied():
+    with pytest.raises(NotImplementedError, match="forward"):
+        Function.apply(torch.ones(1))

@@ -236,3 +236,12 @@ def test_an_error_while_recording_is_not_taken_for_a_kernels():
     with pytest.raises(TypeError, match="pack says no"), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         x.sin()
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.arange(10**13), lambda: torch.eye(2**40), lambda: torch.linspace(0, 1, 2**50), lambda: torch.randperm(2**62),
+    lambda: torch.combinations(torch.arange(2000), 5), lambda: torch.zeros(10**13)])
+def test_too_much_memory_is_a_runtime_error(make):
+    with pytest.raises(RuntimeError) as raised:
+        make()
+    assert isinstance(raised.value, MemoryError)

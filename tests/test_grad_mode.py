@@ -136,3 +136,19 @@ def test_inference_mode():
     with pytest.raises(RuntimeError, match="do not track version"):
         y._version
     assert (x + y).requires_grad and (x * y.clone()).requires_grad
+
+
+def test_tensors_made_in_inference_mode():
+    with torch.inference_mode():
+        made = [torch.ones(2), torch.tensor([1.]), torch.arange(2.), torch.randn(2), torch.zeros_like(torch.ones(1)), torch.eye(2).new_zeros(1),
+                torch.nn.Linear(1, 1).weight]
+        made[0].add_(1).requires_grad_()
+    for x in made:
+        assert x.is_inference()
+        for grad_mode in (torch.enable_grad, torch.no_grad):
+            with grad_mode(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+                x.zero_()
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            x * torch.ones((), requires_grad=True)
+    assert made[0].tolist() == [2, 2]
+    assert not torch.ones(1).is_inference()

@@ -119,3 +119,11 @@ def test_index_put_accumulates():
     x = torch.zeros(3)
     x.index_put_([torch.tensor([0, 0, 1])], torch.tensor(1.0), accumulate=True)
     assert x.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("value, exception", [(None, TypeError), ("a", TypeError), (1j, RuntimeError), (1e300, RuntimeError)])
+def test_numbers_that_cannot_be_assigned(value, exception):
+    x = torch.zeros(2)
+    with pytest.raises(exception, match="value"):
+        x[0] = value
+    assert x.tolist() == [0, 0]

@@ -598,3 +598,39 @@ def test_subclasses_inherit_and_override():
 def test_wrong_registrations(arguments, error, message):
     with pytest.raises(error, match=message):
         Cube.register(*arguments)
+
+
+# --- kernels that go wrong ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kernel, exception, message", [
+    (lambda a: int("x"), ValueError, "invalid literal"), (lambda a: a + None, TypeError, "unsupported operand"), (lambda a: None, TypeError, "not NoneType"),
+    (lambda a: 5, TypeError, "not int"), (lambda a: a.astype(object), TypeError, "object")])
+def test_what_a_kernel_raises_or_gives_is_never_replaced_by_the_body(name, kernel, exception, message):
+    @library.custom_op(name, kernels={"cpu": kernel}, vjp=dict(input=lambda B, g: g))
+    def op(B, input: Tensor):
+        return B.mul(input, 2)
+
+    for x in (torch.ones(2), torch.ones(2, requires_grad=True)):
+        with pytest.raises(exception, match=message):
+            op(x)
+    assert op(torch.ones(2, device="reference")).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: a.astype(a.dtype.newbyteorder(">")), lambda a: (a * 1)[::-1][::-1].astype(">f4")[:], lambda a: a[::-1].copy()[::-1], np.matrix, np.ma.array,
+    lambda a: np.frombuffer(b"-" + a.tobytes(), np.uint8)[1:].view(a.dtype).reshape(a.shape)])
+def test_arrays_of_any_kind_become_tensors_as_all_others(name, change):
+    @library.custom_op(name, kernels={"cpu": change}, nograd=True)
+    def op(B, input: Tensor):
+        return B.clone(input)
+
+    x = torch.arange(6.).view(2, 3)
+    y = op(x)
+    assert type(y.array) is np.ndarray and y.array.flags.aligned and y.dtype is torch.float32 and y.stride() == (3, 1)
+    assert torch.equal(y + 1, x + 1) and torch.equal(y.as_strided((6,), (1,)), x.view(6))
+
+
+@pytest.mark.parametrize("array", [np.arange(3.)[::-1], np.arange(3, dtype=">i4"), np.zeros(2, [("a", "i1"), ("b", "f8")])["b"]])
+def test_from_array_takes_what_from_numpy_takes(array):
+    for device in DEVICES:
+        with pytest.raises(ValueError, match="given numpy array"):
+            library.from_array(array, device)

@@ -34,6 +34,8 @@ def _first_grads(tensors, grads):
         if grad is None:
             if tensor.requires_grad and tensor.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if tensor.requires_grad and tensor.dtype.is_complex:
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
             grad = B.ones_like(tensor)
         elif not isinstance(grad, TensorBase):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")

@@ -396,7 +396,9 @@ cdef int run_input_hooks(Node node, list grads) except -1:
         for hook in list(node.pre_hooks.values()):
             replaced = hook(tuple(grads))
             if replaced is not None:
-                grads[:] = replaced if isinstance(replaced, (tuple, list)) else (replaced,)
+                replaced = replaced if isinstance(replaced, (tuple, list)) else (replaced,)
+                check_hook_count(hook, replaced, len(grads))
+                grads[:] = replaced
     return 0
 
 
@@ -414,8 +416,17 @@ cdef list run_output_hooks(Node node, list results, list grads):
     for hook in list(node.post_hooks.values()):
         replaced = hook(tuple(results), tuple(grads))
         if replaced is not None:
-            results = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+            replaced = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+            check_hook_count(hook, replaced, len(results))
+            results = replaced
     return results
+
+
+cdef int check_hook_count(object hook, object replaced, Py_ssize_t expected) except -1:
+    if len(replaced) != expected:
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has returned an incorrect number of values (got {len(replaced)}, "
+                           f"but expected {expected})")
+    return 0
 
 
 nan_check = True       # does anomaly mode look for nan? Set by anomaly_mode.py

@@ -63,6 +63,9 @@ class Function(FunctionCtx):
     """
 
     _kernels = {}                # ('forward' or 'backward', device type) -> function, of this class alone
+    _is_static = True
+    _backward_title = "FunctionBackward"
+    _context_class = FunctionCtx
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

@@ -9,6 +9,7 @@ from .op cimport Op
 from .operands cimport is_plain
 from .tensor cimport TensorBase
 from .viewop cimport ViewOp
+from .dtype import read_dtype
 from .memory_format import contiguous_format, preserve_format
 
 cnp.import_array()
@@ -69,7 +70,7 @@ def to_method(Op conversion not None, general):
     """`Tensor.to`; `general(tensor, dtype, device, copy, non_blocking)` does what the short way can't."""
     def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
         for arg in args:
-            if isinstance(arg, DType):
+            if isinstance(arg, DType) or isinstance(arg, type):
                 dtype = arg
             elif isinstance(arg, TensorBase):
                 dtype, device = (<TensorBase>arg).dtype, (<TensorBase>arg).device
@@ -79,8 +80,7 @@ def to_method(Op conversion not None, general):
                 device = arg
         if device is not None:
             device = as_device(device)
-        if dtype is not None and not isinstance(dtype, DType):
-            raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+        dtype = read_dtype("to", dtype)
         if copy or not is_plain(self) or get_mode() & (INTERCEPT | PROFILE | AUTOCAST):
             return general(self, dtype, device, copy, bool(non_blocking))
         return as_type_and_place(conversion, <TensorBase>self, dtype, device, bool(non_blocking))

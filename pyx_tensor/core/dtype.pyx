@@ -187,6 +187,18 @@ cdef DType promote(DType a, DType b):
     return a if a is b else _promote(a, b)
 
 
+PYTHON_NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def read_dtype(str function, dtype, str argument="dtype"):
+    """A dtype argument: a dtype, None, or a type of Python's numbers, which stands for the widest dtype of its kind."""
+    if dtype is None or isinstance(dtype, DType):
+        return dtype
+    if not isinstance(dtype, type) or dtype not in PYTHON_NUMBERS:
+        raise TypeError(f"{function}(): argument '{argument}' must be torch.dtype, not {type(dtype).__name__}")
+    return PYTHON_NUMBERS[dtype]
+
+
 def promote_types(DType type1 not None, DType type2 not None):
     """The smallest type that holds values of both, as PyTorch's table gives it.
 

@@ -3,6 +3,7 @@ cimport numpy as cnp
 
 from .device cimport Device, default_device
 from .dtype cimport DType, default_float
+from .mode cimport INFERENCE, get_mode
 from .tensor cimport TensorBase, new_tensor
 
 cnp.import_array()
@@ -57,13 +58,16 @@ def only_python_numbers(data):
 
 cdef TensorBase allocated(tuple shape, object fill, DType dtype, Device device):
     """A tensor of the shape, uninitialised (fill None) or filled with a number; ValueError, MemoryError or KeyError of the backend's."""
+    cdef TensorBase result
     backend = device._backend
     native = backend.dtypes[dtype.name]
     if device.index is None:
         array = backend.empty(shape, native) if fill is None else backend.full(shape, fill, native)
     else:
         array = backend.empty(shape, native, device.index) if fill is None else backend.full(shape, fill, native, device.index)
-    return new_tensor(array, dtype, device)
+    result = new_tensor(array, dtype, device)
+    result.inference = get_mode() & INFERENCE != 0
+    return result
 
 
 def new_filled(shape, fill, DType dtype not None, Device device not None):

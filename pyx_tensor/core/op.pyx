@@ -20,6 +20,7 @@ from .operands cimport (all_dims, all_plain, as_array, cast_array, different_dev
 from .record cimport BOOLEAN, DIM, DIMS, INT, INTS, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .record cimport Gradient, OpNode, any_needs_grad, mark_derived
 from .tensor cimport TensorBase, new_tensor, wrap_array
+from .dtype import read_dtype
 from .protocol import OutOfMemoryError
 from .record import namespace
 
@@ -290,7 +291,7 @@ cdef class Op(Slot):
         try:
             raw = entry(*self.kernel_args(args, compute, device))
         except REFUSALS as error:
-            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+            if lacks_dtype(self, error):
                 return self.finish_default(args, device, record)
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, record)
@@ -337,7 +338,7 @@ cdef class Op(Slot):
         try:
             raw = entry(*arrays)
         except REFUSALS as error:
-            if isinstance(error, TypeError) and not self.primitive:
+            if lacks_dtype(self, error):
                 return None
             raise self.explained(error, args) from None
         return self.finish(raw, device, args, needed)
@@ -511,7 +512,7 @@ cdef class Op(Slot):
                 if not self.is_exact(i, args[i]) and (args[i] is not None or self.defaults[i] is not None):
                     args[i] = self.one_value(i, args[i])
             elif kind == TYPE and args[i] is not None and not isinstance(args[i], DType):
-                raise TypeError(f"{self.name}(): argument '{self.signature.params[i]}' must be torch.dtype, not {type(args[i]).__name__}")
+                args[i] = read_dtype(self.name, args[i], self.signature.params[i])
         return 0
 
     cdef bint is_exact(self, int at, object value) noexcept:
@@ -604,6 +605,11 @@ cdef class Op(Slot):
             elif kind != TYPE:
                 out.append(value)
         return out
+
+cdef bint lacks_dtype(Op op, object error):
+    """Is it a dtype that the entry lacks, so that the body serves? Never where errors are to be seen as they are, as a user's kernels' are."""
+    return isinstance(error, TypeError) and not op.primitive and not getattr(op.explain, "reraises", False)
+
 
 cdef object why_not_tensors(Op op, list args, object error):
     """What to raise where a body stumbled over an operand: what it was instead of a tensor, or else the error itself."""

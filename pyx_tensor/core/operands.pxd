@@ -26,3 +26,4 @@ cdef object one_number(str name, str argument, object value)
 cdef object scaled(str name, object input, object other, object alpha)
 cdef int write_array(TensorBase target, TensorBase result) except -1
 cdef int check_no_overlap(TensorBase t) except -1
+cdef int check_no_inference(TensorBase t) except -1

@@ -390,8 +390,16 @@ cdef int check_no_overlap(TensorBase t) except -1:
     return 0
 
 
+cdef int check_no_inference(TensorBase t) except -1:
+    """Tensors made in inference mode are written there alone: their writes aren't counted."""
+    if t.inference and not get_mode() & INFERENCE:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
+    return 0
+
+
 def prepare_write(TensorBase t not None):
     """The checks before any write to t's memory outside of an operation; then count the write."""
+    check_no_inference(t)
     if not get_mode() & (NO_GRAD | INFERENCE):
         check_writable(t, False)
     check_no_overlap(t)

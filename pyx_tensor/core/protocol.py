@@ -11,6 +11,20 @@ class OutOfMemoryError(RuntimeError, MemoryError):
     """Memory doesn't suffice for a result; a RuntimeError as PyTorch's, and Python's MemoryError."""
 
 
+class allocating:
+    """`with allocating(name):` raises OutOfMemoryError where NumPy can't allocate what the function of that name needs."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None and (issubclass(kind, MemoryError) or kind is ValueError and "too big" in str(error)):
+            raise OutOfMemoryError(f"{self.name}(): {error}") from None
+
+
 class Permissions:
     """What the user's program asks for or allows, for backends to heed; the front end writes it."""
 

@@ -20,7 +20,7 @@ from .dtype cimport DType, from_type_num, from_numpy_dtype
 from .dtype cimport FLOATING
 from .geometry cimport Geometry
 from .graph cimport AccumulateGrad, GradSlot, Node
-from .mode cimport TRACK_DERIVED, get_mode
+from .mode cimport INFERENCE, TRACK_DERIVED, get_mode
 from .slot cimport Slot
 
 from .dtype import by_name
@@ -183,9 +183,12 @@ cdef TensorBase wrap_array(object array, Device device):
 
 
 def wrap(array, Device device not None):
-    """A tensor on a backend's array, which it shares."""
+    """A tensor on a backend's array, which it shares. In inference mode it is an inference tensor."""
+    cdef TensorBase result
     device.resolve()
-    return wrap_array(array, device.canonical)
+    result = wrap_array(array, device.canonical)
+    result.inference = get_mode() & INFERENCE != 0
+    return result
 
 
 cdef TensorBase detached(TensorBase t):
@@ -587,7 +590,7 @@ cdef class TensorBase:
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         if value and self.dtype.category < FLOATING:
             raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, this one is {self.dtype}")
-        if value and self.inference:
+        if value and self.inference and not get_mode() & INFERENCE:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self.requires = value
 

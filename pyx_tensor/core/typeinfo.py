@@ -4,12 +4,11 @@ import math
 import ml_dtypes
 import numpy as np
 
-from .dtype import get_default_dtype
+from .dtype import PYTHON_NUMBERS, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
 _DEFAULT = object()      # stands for the default dtype of the moment
-_PYTHON_TYPES = {float: "float64", complex: "complex128", int: "int64", bool: "bool"}
 _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
@@ -100,7 +99,7 @@ class iinfo(_TypeInfo):
 
 def _dtype_name(caller, dtype):
     if isinstance(dtype, type):
-        name = _PYTHON_TYPES.get(dtype)
+        name = getattr(PYTHON_NUMBERS.get(dtype), "name", None)
     else:
         name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if not isinstance(name, str):

@@ -8,7 +8,7 @@ from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
-from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
+from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_inference, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
                         lies_across, may_overlap, number_operand, same_memory, scaled, write_array)
 from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
@@ -83,9 +83,8 @@ cdef class WritableOp(Op):
                     return NotImplemented
         target = <TensorBase>args[0]
         record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
+        check_no_inference(target)
         if record:
-            if target.inference:
-                raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
             record = any_needs_grad(args)
             check_writable(target, record)
         check_no_overlap(target)
@@ -192,6 +191,7 @@ cdef class WritableOp(Op):
             if get_mode() & TRACK_DERIVED:
                 mark_derived(out, args, False)
             if isinstance(out, TensorBase):
+                check_no_inference(<TensorBase>out)
                 check_no_overlap(<TensorBase>out)
                 self.direct_or_copied(args, <TensorBase>out)
                 return out

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.device import make_device
 from ..core.signature import Bool, Dim, Dims, Int, Ints, Number, Raw, Raws, Sizes, T, Ts, Type
 from ..core.tensor import wrap
+from ..ops.creation import from_numpy
 from ._custom_op_def import CustomOpDef, define_function
 from ._definition import define_operation
 from ._kernels import add_kernel, kernel_faults, n_kernel_args
@@ -147,7 +148,8 @@ def from_array(array, device):
         array: a numpy.ndarray on the cpu, a cupy.ndarray on cuda, and so on.
         device: where it is.
 
-    Raises TypeError for what isn't an array of that device, or has a dtype that tensors don't.
+    Raises TypeError for what isn't an array of that device, or has a dtype that tensors don't; ValueError for memory of NumPy's that
+    `from_numpy` refuses.
     """
     device = make_device(device)
     array_type = device.backend.array_type
@@ -155,4 +157,4 @@ def from_array(array, device):
         array = np.asarray(array)
     if not isinstance(array, array_type) or not hasattr(array, "dtype"):
         raise TypeError(f"from_array(): expected an array of device {str(device)!r}, got {type(array).__name__}")
-    return wrap(array, device)
+    return wrap(from_numpy(array).array if isinstance(array, np.ndarray) else array, device)

@@ -91,6 +91,9 @@ def _reraise(*args):
     raise
 
 
+_reraise.reraises = True
+
+
 def define_operation(name, function, *, kernels=None, vjp=None, nograd=False, primitive=False, promote="common", result="same", returns=(),
                       nondiff=(), aux=(), inplace=False, method=False):
     kernels, vjp, returns, aux = dict(kernels or {}), dict(vjp or {}), tuple(returns), tuple(aux)

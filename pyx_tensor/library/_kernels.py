@@ -79,16 +79,23 @@ def refuse_tensors(name, plain, values):
             raise TypeError(f"{name}(): argument {param!r} is a tensor, but the definition doesn't annotate it as one")
 
 
+def _usual(array):
+    """The array, or a copy where it lies in memory as no tensor does: turned round, askew, or of foreign byte order."""
+    if array.dtype.isnative and array.flags.aligned and all(step >= 0 and step % array.itemsize == 0 for step in array.strides):
+        return array
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
+
+
 def _owned(value, args, backend, name):
     """One result as an array of the backend that shares no memory with an operand."""
-    if type(value) is np.ndarray and value.base is None and backend.array_type is np.ndarray:
+    if type(value) is np.ndarray and value.base is None and value.dtype.isnative and backend.array_type is np.ndarray:
         for a in args:
             if value is a:
                 return backend.copy(value)
         return value
     shared = False
     if isinstance(value, (np.ndarray, np.generic)) and issubclass(np.ndarray, backend.array_type):
-        value = np.asarray(value)                   # of a 0-dim array, NumPy's functions make a scalar
+        value = _usual(np.asarray(value))           # of a 0-dim array, NumPy's functions make a scalar
         shared = value.base is not None and any(isinstance(a, np.ndarray) and np.may_share_memory(a, value) for a in args)
     if not isinstance(value, backend.array_type) or not hasattr(value, "dtype"):
         raise TypeError(f"{name}: the kernel for {backend.name!r} must return arrays of the device, not {type(value).__name__}")

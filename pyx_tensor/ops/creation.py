@@ -6,12 +6,12 @@ from ..core.copying import new_like
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
 from ..core.device import get_default_device, make_device, resolved_device
-from ..core.dtype import DType, by_name, get_default_dtype, of_numpy
+from ..core.dtype import by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
-from ..core.dtype import result_dtype
+from ..core.dtype import read_dtype, result_dtype
 from ..core.making import fill_linspace, maker, new_filled, only_python_numbers, sizes_of
 from ..core.memory_format import preserve_format, strided
-from ..core.protocol import OutOfMemoryError
+from ..core.protocol import OutOfMemoryError, allocating
 from ..core.record import namespace as B
 from ..core.operands import as_int, as_number, check_scalar, integer_range
 from ..core.tensor import TensorBase, wrap
@@ -41,13 +41,8 @@ def _check_like(name, input):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def _check_dtype(name, dtype):
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-
-
 def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None):
-    _check_dtype(name, dtype)
+    dtype = read_dtype(name, dtype)
     if layout is not None and layout is not strided:
         return zeros_of_layout(name, shape, fill, layout, dtype or get_default_dtype(), _device(device), requires_grad)
     if out is not None:
@@ -94,7 +89,7 @@ ones = _maker("ones", 1, " full of ones")
 @creates
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor of shape `size` with every element `fill_value`, whose type gives the dtype unless one is given."""
-    _check_dtype("full", dtype)
+    dtype = read_dtype("full", dtype)
     if isinstance(fill_value, TensorBase):
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
@@ -165,6 +160,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
         return overrides.ask(full_like, (input,), (input, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     _check_like("full_like", input)
     fill_value = as_number("full_like", "fill_value", fill_value)
+    dtype = read_dtype("full_like", dtype)
     check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
     return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
 
@@ -185,6 +181,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
     fill_value = as_number("new_full", "fill_value", fill_value)
+    dtype = read_dtype("new_full", dtype)
     check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
     return _new("new_full", sizes_of("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
 
@@ -221,7 +218,7 @@ def _check_range_bounds(name, **bounds):
 
 def _range_dtype(dtype, *values):
     if dtype is not None:
-        return dtype
+        return read_dtype("arange", dtype)
     return by_name["int64"] if all(isinstance(v, (int, np.integer)) for v in values) else get_default_dtype()
 
 
@@ -264,7 +261,8 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     kind = np.int64 if whole else np.float64
-    return _from_host(start + np.arange(count, dtype=kind) * kind(step), dtype, device, requires_grad, out)
+    with allocating("arange"):
+        return _from_host(start + np.arange(count, dtype=kind) * kind(step), dtype, device, requires_grad, out)
 
 
 @creates
@@ -274,7 +272,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
         start, end = 0, start
     _check_range_bounds("range", start=start, end=end, step=step)
     count = int((end - start) / step) + 1
-    return _from_host(start + np.arange(count, dtype=np.float64) * step, dtype or get_default_dtype(), device, requires_grad, out)
+    return _from_host(start + np.arange(count, dtype=np.float64) * step, read_dtype("range", dtype) or get_default_dtype(), device, requires_grad, out)
 
 
 @creates
@@ -284,9 +282,11 @@ def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device
     steps = as_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
-    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    dtype = read_dtype("linspace", dtype) or (out.dtype if out is not None else get_default_dtype())
     if dtype.category < 3 and not isinstance(start, complex) and not isinstance(end, complex):
-        return _from_host(fill_linspace(np.empty(steps, np.float32 if dtype.name == "float32" else np.float64), start, end), dtype, device, requires_grad, out)
+        with allocating("linspace"):
+            numbers = np.empty(steps, np.float32 if dtype.name == "float32" else np.float64)
+        return _from_host(fill_linspace(numbers, start, end), dtype, device, requires_grad, out)
     # Complex numbers the same way: the first half counts from the start, the second from the end, so both ends are exact.
     width, at = (complex(end) - complex(start)) / max(steps - 1, 1), np.arange(steps)
     numbers = np.where(at < steps // 2, start + width * at, end - width * (steps - 1 - at)) if steps > 1 else np.full(steps, start, np.complex128)
@@ -297,7 +297,7 @@ def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device
 def logspace(start, end, steps=100, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """`base` to the power of `linspace(start, end, steps)`."""
     start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    dtype = read_dtype("logspace", dtype) or (out.dtype if out is not None else get_default_dtype())
     if dtype.category < 2:
         start, end = int(start), int(end)
     powers = linspace(start, end, steps, dtype=by_name["complex128" if dtype.is_complex else "float64"])
@@ -309,8 +309,9 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     """An n×m matrix (square unless m is given) with ones on the diagonal."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    dtype = dtype or get_default_dtype()
-    return _from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
+    dtype = read_dtype("eye", dtype) or get_default_dtype()
+    with allocating("eye"):
+        return _from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
 
 
 # --- from data ----------------------------------------------------------------------------------------------------
@@ -341,9 +342,11 @@ def from_numpy(ndarray):
 
 
 def _plain(data):
-    """Data without tensors in it, and the dtype of those and of NumPy's numbers in it."""
+    """Data without tensors in it, and the dtype of those (numbers, of one element each) and of NumPy's numbers in it."""
     if isinstance(data, TensorBase):
-        return data.detach()._host_array(), data.dtype
+        if data.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, but a sequence holds one of shape {list(data.shape)}")
+        return data.detach()._host_array().reshape(()), data.dtype
     if isinstance(data, np.generic) and data.dtype.kind in "biufc":
         return data, of_numpy(data.dtype)
     if isinstance(data, (list, tuple)):
@@ -378,6 +381,14 @@ def _check_nesting(data, path=0):
             _check_nesting(item, path + 1)
 
 
+def _beyond_int64(numbers, dtype):
+    """Numbers of which an int has more than 64 bits, as floats; ValueError where they are to be integers."""
+    kinds = {type(v) for v in numbers.ravel()}
+    if not (dtype.category >= 2 if dtype is not None else kinds & {float, complex}):
+        raise ValueError("Overflow when unpacking long long")
+    return numbers.astype(np.complex128 if complex in kinds else np.float64)
+
+
 def _array_of(data, dtype):
     """An ndarray (a copy) and dtype for nested sequences of numbers, as `torch.tensor` reads them."""
     if isinstance(data, np.ndarray):
@@ -390,12 +401,11 @@ def _array_of(data, dtype):
         raise
     if array.dtype == object or array.dtype.kind in "USV":
         _check_nesting(data)
-        if array.dtype.kind == "O" and all(isinstance(v, int) for v in array.ravel()):
-            raise RuntimeError("Overflow when unpacking long long")
-        bad = next(v for v in array.ravel() if not isinstance(v, (int, float, complex)))
-        if isinstance(bad, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
+        for bad in (v for v in array.ravel() if not isinstance(v, (int, float, complex))):
+            if isinstance(bad, str):
+                raise TypeError("new(): invalid data type 'str'")
+            raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
+        array = _beyond_int64(array, dtype)
     if found is not None:
         return array, _with_numbers(data, found) if isinstance(data, list) else found
     if isinstance(data, np.generic):
@@ -405,7 +415,7 @@ def _array_of(data, dtype):
     if array.dtype == np.complex128:
         return array, get_default_dtype().to_complex()
     if array.dtype == np.uint64 and dtype is None:
-        raise RuntimeError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     return array, of_numpy(array.dtype)
 
 
@@ -447,7 +457,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     Raises:
         ValueError: nested sequences of unequal lengths. TypeError, RuntimeError: elements that aren't numbers.
     """
-    _check_dtype("tensor", dtype)
+    dtype = read_dtype("tensor", dtype)
     if type(data) is float and dtype is None and device is None and not requires_grad:
         return new_filled((), data, get_default_dtype(), get_default_device())
     if isinstance(data, TensorBase):

@@ -6,7 +6,7 @@ import numpy as np
 from ..core import overrides
 from ..core.definitions import op, operations, primitive
 from ..core.mode import is_grad_enabled
-from ..core.operands import prepare_write
+from ..core.operands import check_scalar, prepare_write
 from ..core.record import namespace as B
 from ..core.signature import Raw, Raws, T
 from ..core.tensor import TensorBase
@@ -145,6 +145,8 @@ def setitem(x, index, value):
         return
     items = _read(index, x.device)
     if not isinstance(value, TensorBase):
+        if value is None or isinstance(value, (complex, str)) or isinstance(value, (int, float)) and x.dtype.itemsize > 2:
+            check_scalar("__setitem__", "value", value, x.dtype)
         value = B.tensor(value, dtype=x.dtype, device=x.device) if not isinstance(value, np.ndarray) else B.from_numpy(value).to(x.device)
     if not any(isinstance(item, TensorBase) for item in items):
         target = operations["_index_basic"].replay(x, (items,)) if items != (Ellipsis,) else x

@@ -1,7 +1,11 @@
 """Several tensors together: joined, stacked, broadcast, combined."""
 import itertools
+import math
+
+import numpy as np
 
 from ..core.definitions import op, publish_function
+from ..core.protocol import allocating
 from ..core.record import namespace as B
 from ..core.signature import T, Ts
 from ..core.size import Size
@@ -223,10 +227,12 @@ def combinations(B, input: T, r=2, with_replacement=False):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return B.empty((0,), dtype=input.dtype, device=input.device)
+    n = input.shape[0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.shape[0]), r))
-    places = B.tensor([i for row in rows for i in row], device=input.device).long()
-    return B.reshape(B.index_select(input, 0, places), (len(rows), r))
+    n_rows = math.comb(n + r - 1 if with_replacement else n, r)
+    with allocating("combinations"):       # at once, before the first row is made
+        places = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64, n_rows * r)
+    return B.reshape(B.index_select(input, 0, B.tensor(places, device=input.device)), (n_rows, r))
 
 
 @op(method=False)

@@ -4,9 +4,10 @@ import numpy as np
 from ..core import random as _stream
 from ..core.definitions import methods, op
 from ..core.device import make_device
-from ..core.dtype import by_name, get_default_dtype
+from ..core.dtype import by_name, get_default_dtype, read_dtype
 from ..core.making import new_filled, sizes_of
 from ..core.operands import prepare_write
+from ..core.protocol import allocating
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
@@ -84,7 +85,7 @@ def _checked(generator):
 # --- new tensors --------------------------------------------------------------------------------------------------
 def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None):
     """A new tensor filled on the host by draw(generator, array)."""
-    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    dtype = read_dtype(name, dtype) or (out.dtype if out is not None else get_default_dtype())
     result = new_filled(shape, None, dtype, _CPU)
     _draw(name, draw, _checked(generator), result.array, dtype)
     if out is not None:
@@ -150,8 +151,9 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
 @creates
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The integers 0 … n - 1 in random order."""
-    dtype = dtype or by_name["int64"]
-    result = _from_host(_checked(generator).randperm(n, dtype.numpy), dtype, device, requires_grad)
+    dtype = read_dtype("randperm", dtype) or by_name["int64"]
+    with allocating("randperm"):
+        result = _from_host(_checked(generator).randperm(n, dtype.numpy), dtype, device, requires_grad)
     return result if out is None else out.resize_(n).copy_(result)
 
 

@@ -350,7 +350,7 @@ def tensor_split(B, input: T, indices_or_sections, dim: Dim = 0):
 def unbind(B, input: T, dim: Dim = 0):
     """A view of every index of a dim."""
     if input.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     select_op = operations["select"]
     return tuple([select_op.one_of_many(input, (dim, i)) for i in range(input.shape[dim])])
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..core.definitions import publish_function
-from ..core.dtype import get_default_dtype
+from ..core.dtype import get_default_dtype, read_dtype
 from .creation import _from_host
 
 
@@ -41,7 +41,7 @@ _BODY = """
 def _window(name, count, periodic, shape, dtype, layout, device, requires_grad):
     if isinstance(count, bool) or not hasattr(count, "__index__"):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(count).__name__}")
-    dtype = dtype or get_default_dtype()
+    dtype = read_dtype(name, dtype) or get_default_dtype()
     if layout is not None and layout.name != "strided":
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if not dtype.is_floating_point:

@@ -111,11 +111,9 @@ class Optimizer:
         self._make_hook_tables()
 
     def __repr__(self):
-        lines = [f"{type(self).__name__} ("]
-        for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines.extend(f"    {key}: {group[key]}" for key in sorted(group) if key != "params")
-        return "\n".join([*lines, ")"])
+        groups = ["\n".join([f"Parameter Group {number}", *(f"    {key}: {group[key]}" for key in sorted(group) if key != "params")])
+                  for number, group in enumerate(self.param_groups)]
+        return "\n".join([f"{type(self).__name__} (", "\n\n".join(groups), ")"])
 
     # Steps
 

@@ -3,7 +3,7 @@ from collections import OrderedDict
 
 from ...autograd import no_grad
 from ...core.device import make_device
-from ...core.dtype import DType
+from ...core.dtype import DType, read_dtype
 from ...core.frontend import Tensor
 from ...core.naming import typename
 from ...ops import namespace as ops
@@ -460,13 +460,13 @@ def _parse_to(*args, device=None, dtype=None, non_blocking=False, memory_format=
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
-        elif isinstance(arg, DType):
+        elif isinstance(arg, (DType, type)):
             dtype = arg
         elif isinstance(arg, bool):
             non_blocking = arg
         elif arg is not None:
             device = arg
-    return None if device is None else make_device(device), dtype, non_blocking, memory_format
+    return None if device is None else make_device(device), read_dtype("to", dtype), non_blocking, memory_format
 
 
 def _indent(text):
