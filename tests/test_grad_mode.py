@@ -152,3 +152,11 @@ def test_tensors_made_in_inference_mode():
             x * torch.ones((), requires_grad=True)
     assert made[0].tolist() == [2, 2]
     assert not torch.ones(1).is_inference()
+
+
+def test_operators_write_no_inference_tensor_outside():
+    with torch.inference_mode():
+        x = torch.ones(2)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        x += torch.ones(2)
+    assert x.tolist() == [1, 1]

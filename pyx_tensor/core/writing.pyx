@@ -33,7 +33,7 @@ cdef class WritableOp(Op):
         """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
         cdef unsigned int mode = get_mode()
         cdef Version version
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.is_view
+        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.is_view or t.inference
                 or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
             return False
         if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
@@ -288,8 +288,9 @@ cdef bint may_write_directly(object target) except -1:
     t = <TensorBase>target
     if type(t.array) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>t.array) or not t.device._backend.mutable:
         return False
+    check_no_inference(t)
     if not mode & NO_GRAD:
-        if t.inference or t.needs_grad():
+        if t.needs_grad():
             return False
         check_writable(t, False)
     check_no_overlap(t)

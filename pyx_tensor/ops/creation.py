@@ -251,7 +251,8 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     if end is None:
         raise TypeError('arange() missing 1 required positional argument: "end"')
     if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
-        return _from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
+        with allocating("arange"):
+            return _from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
