@@ -1,9 +1,12 @@
 """Downloads from a server on this machine, which can break off, change its file, or know nothing of parts."""
+import base64
 import contextlib
 import hashlib
 import http.server
 import io
 import os
+import socket
+import socketserver
 import threading
 import urllib.error
 from pathlib import Path
@@ -84,6 +87,49 @@ def test_a_file_url(server, cache, tmp_path):
         hub.load_state_dict_from_url((tmp_path / "none.pth").as_uri(), progress=False)
 
 
+class FileServer(socketserver.StreamRequestHandler):
+    """As much of an FTP server (RFC 959) as sending one file takes."""
+
+    def handle(self):
+        self.say("220 here")
+        answers = {"USER": "331 and the password", "PASS": "230 welcome", "CWD": "250 there", "TYPE": "200 so be it"}
+        with socket.create_server(("127.0.0.1", 0)) as passive:
+            for line in iter(self.rfile.readline, b""):
+                command, _, argument = line.decode().strip().partition(" ")
+                if command == "PASV":
+                    self.say("227 come (127,0,0,1,{},{})".format(*divmod(passive.getsockname()[1], 256)))
+                elif command == "RETR":
+                    self.server.asked.append(argument)
+                    self.say(f"150 sending ({len(self.server.data)} bytes)")
+                    with passive.accept()[0] as connection:
+                        connection.sendall(self.server.data)
+                    self.say("226 sent")
+                else:
+                    self.say(answers.get(command, "221 farewell"))
+
+    def say(self, line):
+        self.wfile.write(f"{line}\r\n".encode())
+
+
+@pytest.mark.rows("S160")
+def test_other_kinds_of_urls(server, cache, monkeypatch):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), FileServer) as ftp:
+        ftp.data, ftp.asked, ftp.daemon_threads = server.data, [], True
+        thread = threading.Thread(target=ftp.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            for name in ("ftp_proxy", "FTP_PROXY"):
+                monkeypatch.delenv(name, raising=False)
+            for _ in range(2):
+                assert model_zoo.load_url(f"ftp://127.0.0.1:{ftp.server_address[1]}/pub/x.pth", progress=False)["w"][3] == 3
+            assert ftp.asked == ["x.pth"]
+        finally:
+            ftp.shutdown()
+            thread.join()
+    url = "data:application/octet-stream;base64," + base64.b64encode(server.data).decode()
+    assert model_zoo.load_url(url, file_name="y.pth", progress=False)["w"][4] == 4 and sorted(os.listdir(cache)) == ["x.pth", "y.pth"]
+
+
 def test_hashes(server, cache):
     digest = hashlib.sha256(server.data).hexdigest()
     assert hub.load_state_dict_from_url(f"{server.url}/model-{digest[:8]}.pth", check_hash=True, progress=False)["w"][3] == 3
@@ -141,7 +187,7 @@ def test_two_at_once_do_not_mix(server, tmp_path):
 def test_what_can_not_be_fetched(server, cache, tmp_path):
     with pytest.raises(urllib.error.HTTPError, match="404"):
         hub.load_state_dict_from_url(server.url + "/none.pth", progress=False)
-    for url in ("ftp://x/y.pth", "y.pth", "data:,x"):
+    for url in ("gopher://x/y.pth", "y.pth", "javascript:x"):
         with pytest.raises(ValueError, match="expected a URL"):
             hub.download_url_to_file(url, tmp_path / "x")
     for url in (server.url, server.url + "/", server.url + "/..", server.url + "/a/%2e%2e"):

@@ -30,7 +30,7 @@ def set_dir(d):
 
 
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True):
-    """What is in a checkpoint at a URL (http, https or file), which is downloaded once.
+    """What is in a checkpoint at a URL (http, https, ftp, file or data), which is downloaded once.
 
     Args:
         model_dir: the folder to keep it in, `get_dir()`/checkpoints by default.

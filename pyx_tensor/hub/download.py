@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 _CHUNK = 1 << 18
 _TRIES = 4
-_SCHEMES = ("http", "https", "file")
+_SCHEMES = ("http", "https", "ftp", "file", "data")      # what urllib opens
 
 
 class Broken(Exception):
@@ -21,7 +21,7 @@ class Broken(Exception):
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """Download a URL (http, https or file) to a path.
+    """Download a URL (http, https, ftp, file or data) to a path.
 
     Args:
         dst: the path; until the download is whole, `dst` + '.partial' holds what has come, and a later call goes on from there if
@@ -110,7 +110,7 @@ class _Part:
         """(request, bytes that needn't come again)"""
         request = urllib.request.Request(self.url, headers={"User-Agent": "pyx_tensor"})
         have, validator = self.size(), self.validator()
-        if have and validator and urlsplit(self.url).scheme != "file":
+        if have and validator and urlsplit(self.url).scheme in ("http", "https"):
             request.add_header("Range", f"bytes={have}-")
             request.add_header("If-Range", validator)
             return request, have

@@ -28,7 +28,7 @@ _OTHERS = (      # what else is taken for a checkpoint: first bytes, what it is,
 )
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, *, compact=False):
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, *, compact=False):
     """Write an object (a state dict, a tensor, a model) to a file that `load` and PyTorch's `torch.load` read.
 
     Args:

@@ -165,7 +165,8 @@ def test_any_object(tmp_path):
 def test_the_arguments():
     save, load = inspect.signature(torch.save).parameters, inspect.signature(torch.load).parameters
     assert list(save)[:4] == ["obj", "f", "pickle_module", "pickle_protocol"] and list(load)[:3] == ["f", "map_location", "pickle_module"]
-    assert save["pickle_protocol"].default == 2 and load["map_location"].default is None
+    assert save["pickle_module"].default is pickle and save["pickle_protocol"].default == 2
+    assert load["map_location"].default is load["pickle_module"].default is None
     file = io.BytesIO()
     torch.save(obj={"a": torch.ones(2)}, f=file, pickle_module=pickle, pickle_protocol=2)
     file.seek(0)

@@ -163,6 +163,8 @@ def test_a_frozen_part_of_a_model():
     x = torch.ones(5, 3)
     hidden = model[:2](x)
     assert not hidden.requires_grad and hidden.grad_fn is None
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        hidden.sum().backward()
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.5)
     model(x).sum().backward()
     assert all(p.grad is None for p in model[0].parameters()) and model[2].bias.grad.tolist() == [5, 5]
