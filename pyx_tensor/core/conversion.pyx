@@ -66,18 +66,35 @@ cdef object as_type_and_place(Op conversion, TensorBase t, DType dtype, Device d
     return conversion.recorded(result, [t, dtype, device, non_blocking]) if not mode & NO_GRAD and t.needs_grad() else result
 
 
+cdef object by_place(str name, object given, object named):
+    """An argument of `to` that stands by place, where it mustn't stand by name too."""
+    if named is not None and named is not False:
+        raise TypeError(f"to() got multiple values for argument '{name}'")
+    if named is False and not isinstance(given, bool):
+        raise TypeError(f"to(): argument '{name}' must be bool, not {type(given).__name__}")
+    return given
+
+
 def to_method(Op conversion not None, general):
     """`Tensor.to`; `general(tensor, dtype, device, copy, non_blocking)` does what the short way can't."""
-    def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
-        for arg in args:
-            if isinstance(arg, DType) or isinstance(arg, type):
-                dtype = arg
-            elif isinstance(arg, TensorBase):
-                dtype, device = (<TensorBase>arg).dtype, (<TensorBase>arg).device
-            elif isinstance(arg, bool):
-                non_blocking = arg
-            elif arg is not None:
-                device = arg
+    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+        cdef Py_ssize_t n = len(args), read = 1
+        if n and (isinstance(args[0], DType) or isinstance(args[0], type)):
+            dtype = by_place("dtype", args[0], dtype)
+        elif n and isinstance(args[0], TensorBase):
+            dtype = by_place("dtype", (<TensorBase>args[0]).dtype, dtype)
+            device = by_place("device", (<TensorBase>args[0]).device, device)
+        elif n:
+            device = by_place("device", args[0], device)
+            if n > 1:
+                dtype = by_place("dtype", args[1], dtype)
+                read = 2
+        if n > read:
+            non_blocking = by_place("non_blocking", args[read], non_blocking)
+        if n > read + 1:
+            copy = by_place("copy", args[read + 1], copy)
+        if n > read + 2:
+            raise TypeError(f"to() takes at most {read + 2} arguments by place after such a first one, got {n}")
         if device is not None:
             device = as_device(device)
         dtype = read_dtype("to", dtype)

@@ -267,8 +267,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """This tensor on the cpu."""
         return self.to("cpu")
 
-    def cuda(self, device=None, non_blocking=False, memory_format=None):
-        """This tensor on a CUDA device (the current one)."""
+    def cuda(self, device=None, non_blocking=False, memory_format=None, **early):
+        """This tensor on a CUDA device (the current one). `non_blocking` was `async` early on, a keyword of Python since: `cuda(**{"async": True})`."""
+        if early:
+            if set(early) != {"async"}:
+                raise TypeError(f"cuda() got an unexpected keyword argument {next(iter(early))!r}")
+            non_blocking = early["async"]
         device = make_device("cuda" if device is None else device) if not isinstance(device, int) else make_device("cuda", device)
         if device.type != "cuda":
             raise RuntimeError(f"Invalid device, must be cuda device: got {device}")

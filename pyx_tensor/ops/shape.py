@@ -384,7 +384,8 @@ def _to(B, input: T, dtype, device, copy, non_blocking=False):
 
 
 _to_method = to_method(operations["_convert"], B._to)
-_to_method.__doc__ = """This tensor with another dtype and/or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
+_to_method.__doc__ = """This tensor with another dtype and/or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`,
+each also with `non_blocking` and `copy` behind.
 
 Returns the tensor itself where nothing would change (unless `copy`). With `non_blocking`, copies between pinned memory and a CUDA device
 are only begun: what is done on the device afterwards comes after them, the host has to synchronize.

@@ -136,6 +136,13 @@ def test_to_copies_nothing_needlessly():
     x = torch.ones(2)
     assert x.to("cpu") is x and x.to(torch.device("cpu")) is x and x.to(torch.float32) is x and x.to(x) is x
     assert x.to("cpu", torch.float64).dtype is x.to(torch.ones(1, dtype=torch.float64)).dtype is torch.float64
+    for copied in (x.to(torch.float32, False, True), x.to("cpu", torch.float32, False, True), x.to(x, False, True), x.to(x, copy=True), x.to("cpu", copy=True)):
+        assert copied is not x and copied.data_ptr() != x.data_ptr() and copied.tolist() == [1, 1] and copied.dtype is torch.float32
+    for wrong in ((torch.float32, torch.float64), ("cpu", "cpu"), (torch.float64, "cpu"), (1.5,), (True,), (x, x), (x, False, True, True)):
+        with pytest.raises(TypeError):
+            x.to(*wrong)
+    with pytest.raises(TypeError, match="'dtype'"):
+        x.to("cpu", torch.float32, dtype=torch.float64)
     device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     assert x.to(device).tolist() == [1, 1] and x.to(device).device == device
     module = torch.nn.BatchNorm1d(2)
