@@ -1,7 +1,7 @@
 """Every row of rows.tsv that a CPU can check has a test, which says so by `@pytest.mark.rows("S010", ...)`.
 
 The kinds: `cpu` and `LEGACY` (a call that PyTorch dropped, with its old meaning) need a test; `gpu` needs a device and `none` is a claim or
-advice: they may have one. Rows that still wait for theirs stand in uncovered.txt, from which a covered row must go.
+advice: they may have one.
 """
 import ast
 import csv
@@ -30,10 +30,6 @@ def marks():
             for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))) if is_mark(node) for row in node.args]
 
 
-def waiting():
-    return (HERE / "uncovered.txt").read_text("utf-8").split()
-
-
 def test_the_table():
     rows = kinds()
     assert list(rows) == [f"S{number:03d}" for number in range(1, 391)]
@@ -48,11 +44,5 @@ def test_marks_name_rows():
 
 def test_every_row_has_a_test():
     covered = {row for row, _ in marks()}
-    missing = [row for row, kind in kinds().items() if kind in NEED_A_TEST and row not in covered and row not in waiting()]
+    missing = [row for row, kind in kinds().items() if kind in NEED_A_TEST and row not in covered]
     assert not missing, f"no test is marked with {missing}"
-
-
-def test_covered_rows_do_not_wait():
-    covered, rows = {row for row, _ in marks()}, kinds()
-    late = [row for row in waiting() if row in covered or rows.get(row) not in NEED_A_TEST]
-    assert not late, f"take {late} out of uncovered.txt"
