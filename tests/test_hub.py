@@ -9,12 +9,13 @@ import socket
 import socketserver
 import threading
 import urllib.error
+import zipfile
 from pathlib import Path
 
 import pytest
 import pyx_tensor as torch
 from pyx_tensor import hub
-from pyx_tensor.hub import download
+from pyx_tensor.hub import download, repository
 from pyx_tensor.utils import model_zoo
 
 
@@ -25,6 +26,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.requests.append((self.path, self.headers.get("Range")))
+        if self.path in server.archives:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(server.archives[self.path])
+            return
         if self.path != "/x-weights.pth" and not self.path.startswith("/model"):
             self.send_error(404)
             return
@@ -50,7 +56,7 @@ def server(monkeypatch):
     buffer = io.BytesIO()
     torch.save({"w": torch.arange(50_000.0)}, buffer)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.data, server.ranges, server.etag, server.breaks, server.requests = buffer.getvalue(), True, '"one"', [], []
+        server.data, server.ranges, server.etag, server.breaks, server.requests, server.archives = buffer.getvalue(), True, '"one"', [], [], {}
         server.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -242,10 +248,90 @@ def test_models_of_a_folder(tmp_path):
     for wrong in ("_private", "none", "width"):
         with pytest.raises(RuntimeError, match="Cannot find callable"):
             hub.load(tmp_path, wrong, source="local")
-    with pytest.raises(NotImplementedError, match="source='local'"):
-        hub.load("owner/repository", "mlp")
+    with pytest.raises(ValueError, match="source must be"):
+        hub.load(tmp_path, "mlp", source="gitlab")
     (tmp_path / "hubconf.py").write_text("dependencies = ['no_such_module_anywhere']\n")
     with pytest.raises(RuntimeError, match="Missing dependencies: no_such_module_anywhere"):
         hub.load(tmp_path, "mlp", source="local")
     with pytest.raises(FileNotFoundError, match="hubconf.py"):
         hub.load(tmp_path / "none", "mlp", source="local")
+
+
+def archive(files, top="someone-models-0123abc"):
+    """What GitHub sends for a branch: one folder, named by the commit."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, text in files.items():
+            zipped.writestr(f"{top}/{name}" if top else name, text)
+    return buffer.getvalue()
+
+
+MODELS = {"hubconf.py": HUBCONF, "mymodels.py": "width = 5\n"}
+
+
+@pytest.fixture
+def site(server, cache, monkeypatch):
+    """The server in the place of GitHub."""
+    monkeypatch.setattr(repository, "SITE", server.url)
+    monkeypatch.setattr("builtins.input", lambda text: pytest.fail("asked"))
+    server.archives["/someone/models/zipball/master"] = archive(MODELS)
+    return server
+
+
+def test_models_of_a_repository(site, cache, capsys):
+    for _ in range(2):
+        assert hub.load("someone/models", "mlp", hidden=2, trust_repo=True, verbose=False).weight.shape == (2, 5)
+    assert [path for path, _ in site.requests] == ["/someone/models/zipball/main", "/someone/models/zipball/master"]
+    assert hub.list("someone/models", verbose=False) == ["mlp"] and hub.help("someone/models:master", "mlp", verbose=False) == "A small network."
+    assert sorted(os.listdir(cache.parent)) == ["someone_models_master", "trusted_list"] and capsys.readouterr().err == ""
+    site.archives["/someone/models/zipball/master"] = archive({"hubconf.py": "def other():\n    return 3\n"})
+    assert hub.load("someone/models", "other", force_reload=True, verbose=False) == 3
+    site.archives["/someone/models/zipball/v1/fix"] = archive(MODELS)
+    assert hub.list("someone/models:v1/fix") == ["mlp"] and "models" in str(os.listdir(cache.parent / "someone_models_v1_fix"))
+
+
+def test_a_repository_is_run_when_it_is_trusted(site, cache, monkeypatch):
+    asked = []
+
+    def answer(said):
+        monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or said)
+    for said in ("", "n", "no"):
+        answer(said)
+        with pytest.raises(RuntimeError, match="someone/models isn't trusted; trust_repo=True"):
+            hub.load("someone/models", "mlp")
+    assert len(asked) == 3 and "someone/models" in asked[0] and site.requests == [] and not (cache.parent / "trusted_list").exists()
+    answer("y")
+    hub.list("someone/models", trust_repo=False, verbose=False)
+    hub.list("someone/models", verbose=False)
+    assert len(asked) == 5 and (cache.parent / "trusted_list").read_text() == "someone_models\n"
+    hub.list("someone/models", verbose=False)                            # is on the list now
+    assert len(asked) == 5
+    hub.list("someone/models", trust_repo=False, verbose=False)
+    assert len(asked) == 6
+
+    def nobody(text):
+        raise EOFError
+    monkeypatch.setattr("builtins.input", nobody)
+    with pytest.raises(RuntimeError, match="isn't trusted"):
+        hub.list("else/models")
+
+
+@pytest.mark.parametrize("names", [{"../hubconf.py": ""}, {"a/hubconf.py": "", "b/x.py": ""}, {"/etc/x": ""}, {"a/../../x": ""}, {"a\\..\\x": ""}])
+def test_archives_that_lead_elsewhere(site, cache, names):
+    site.archives["/someone/models/zipball/main"] = archive(names, None)
+    with pytest.raises(RuntimeError, match="one folder"):
+        hub.list("someone/models", trust_repo=True, verbose=False)
+    assert os.listdir(cache.parent) == ["trusted_list"]
+
+
+def test_repositories_that_are_none(site, cache):
+    for name in ("models", "a/b/c", "someone/../models", "someone/models:", "someone/models:../x", "https://x/y", 3):
+        with pytest.raises(ValueError, match="expected a repository"):
+            hub.load(name, "mlp", trust_repo=True)
+    with pytest.raises(ValueError, match="trust_repo must be"):
+        hub.load("someone/models", "mlp", trust_repo="always")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        hub.load("no/models", "mlp", trust_repo=True, verbose=False)
+    site.archives["/someone/models/zipball/main"] = b"not a zip"
+    with pytest.raises(RuntimeError, match="is no archive"):
+        hub.load("someone/models", "mlp", trust_repo=True, verbose=False)

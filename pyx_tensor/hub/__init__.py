@@ -1,4 +1,4 @@
-"""Weights by URL, kept in a cache folder, and models of a local folder with a `hubconf.py`."""
+"""Weights by URL, kept in a cache folder, and models of a folder, or of a repository of GitHub, with a `hubconf.py`."""
 import importlib.util
 import os
 import re
@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from .. import serialization
 from .download import download_url_to_file
+from .repository import fetched
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -62,10 +63,12 @@ def _hash_of(name):
 
 
 # --- models -------------------------------------------------------------------------------------------------------
-def _hubconf(folder, source):
-    """The module `hubconf.py` of a folder."""
-    if source != "local":
-        raise NotImplementedError(f"hub: only source='local' is supported, got {source!r}: get the repository and name its folder")
+def _hubconf(folder, source, trust_repo, force_reload, verbose):
+    """The module `hubconf.py` of a folder, or of a repository."""
+    if source not in ("github", "local"):
+        raise ValueError(f"hub: source must be 'github' or 'local', got {source!r}")
+    if source == "github":
+        folder = fetched(folder, get_dir(), trust_repo, force_reload, verbose)
     folder = os.path.abspath(os.path.expanduser(os.fspath(folder)))
     path = os.path.join(folder, "hubconf.py")
     if not os.path.isfile(path):
@@ -107,20 +110,28 @@ def _entries(module):
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 
-def load(repo_or_dir, model, *args, source="github", trust_repo=None, force_reload=False, verbose=True, skip_validation=False, **kwargs):
-    """What the entry point `model` of a folder's `hubconf.py` returns for the arguments.
+def load(repo_or_dir, model, *args, source="github", trust_repo="check", force_reload=False, verbose=True, skip_validation=False, **kwargs):
+    """What the entry point `model` of a `hubconf.py` returns for the arguments.
 
     Args:
-        source: 'local'; downloading repositories ('github') isn't supported, and raises NotImplementedError.
+        repo_or_dir: a repository of GitHub, 'owner/name' or 'owner/name:branch', or, for source='local', a folder.
+        trust_repo: 'check' asks before the code of a repository is run for the first time, False asks each time, True says yes.
+            `get_dir()`/trusted_list has those that were trusted.
+        force_reload: fetch the repository again.
+        verbose: show a bar while it is fetched, if tqdm is installed.
+        skip_validation: does nothing: GitHub alone tells whether there is such a branch.
+
+    Raises ValueError where the repository isn't named so, RuntimeError where it isn't trusted or has no such entry point,
+    urllib.error.URLError where it can't be fetched.
     """
-    return _entry(_hubconf(repo_or_dir, source), model)(*args, **kwargs)
+    return _entry(_hubconf(repo_or_dir, source, trust_repo, force_reload, verbose), model)(*args, **kwargs)
 
 
-def help(github, model, force_reload=False, skip_validation=False, trust_repo=None, verbose=True, source="github"):
-    """The docstring of an entry point of a folder's `hubconf.py` (source='local')."""
-    return _entry(_hubconf(github, source), model).__doc__
+def help(github, model, force_reload=False, skip_validation=False, trust_repo="check", verbose=True, source="github"):
+    """The docstring of an entry point of a `hubconf.py`; arguments as for `load`."""
+    return _entry(_hubconf(github, source, trust_repo, force_reload, verbose), model).__doc__
 
 
-def list(github, force_reload=False, skip_validation=False, trust_repo=None, verbose=True, source="github"):
-    """The names of the entry points of a folder's `hubconf.py` (source='local')."""
-    return _entries(_hubconf(github, source))
+def list(github, force_reload=False, skip_validation=False, trust_repo="check", verbose=True, source="github"):
+    """The names of the entry points of a `hubconf.py`; arguments as for `load`."""
+    return _entries(_hubconf(github, source, trust_repo, force_reload, verbose))
