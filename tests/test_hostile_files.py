@@ -1,4 +1,5 @@
 """Files made to do harm: nothing is run, nothing outside of their storages is read, memory and time stay in proportion to the file."""
+import contextlib
 import io
 import os
 import pickle
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 import pyx_tensor as torch
 from early_tar import early_tar
-from fuzz_files import BUILD, HOOKS, OPCODES, PIECES, REFUSED, STORAGE, container, ours, poke, read_all, stream
+from fuzz_files import BUILD, HOOKS, OPCODES, PIECES, REFUSED, STORAGE, container, instructions, ours, poke, read_all, stream, unzipped, zipped
 from hypothesis import given, settings, strategies
 from pyx_tensor import __main__, safetensors
 from pyx_tensor.serialization import get_unsafe_globals_in_checkpoint
@@ -192,6 +193,21 @@ BOMBS = {
     "long names": b"\x80\x04" + b"".join(b"X\x88\x13\0\0%br%b0" % (b"%05d" % i * 1000, struct.pack("<I", i)) for i in range(300))
                   + b"".join(b"j%bj%b\x930" % (struct.pack("<I", i), struct.pack("<I", j)) for i in range(300) for j in range(300)) + b"N.",
 }
+
+
+def test_sparse_tensors_made_again_and_again():
+    """Each would be checked, and the second kind kept in another form."""
+    n = 1 << 14
+    for x in (torch.sparse_coo_tensor(torch.arange(n)[None], torch.ones(n), (n,)).coalesce(), torch.sparse_csr_tensor([0, n], torch.arange(n), torch.ones(n), (1, n))):
+        buffer = io.BytesIO()
+        torch.save(x, buffer)
+        entries = dict(unzipped(buffer.getvalue()))
+        code = instructions(entries["archive/data.pkl"])
+        at = len(code) - 1 - code[::-1].index(b"R")                      # the call of _rebuild_sparse_tensor
+        for count, error in ((2, contextlib.nullcontext()), (1000, pytest.raises(pickle.UnpicklingError, match="so many calls"))):
+            pickled = b"".join((*code[:at], b"q\xfe0q\xff0(", b"h\xffh\xfeR" * count, b"l."))
+            with error:
+                assert len(load(zipped({**entries, "archive/data.pkl": pickled}.items()))) == count
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux alone")

@@ -11,7 +11,7 @@ from .legacy import NotLegacy, outline_of_stream, read_stream, read_tar
 from .location import default_restore_location, location_tag, make_placement, register_package
 from .machine import Source
 from .npz import load_npz, save_npz
-from .reader import OutlineMachine, Storages, unpickle_bytes
+from .reader import OutlineMachine, Storages, unpickle
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .writer import write_legacy, write_zip
 
@@ -105,7 +105,8 @@ def _load_zip(file, mmap, placement, weights_only, pickle_module, options):
     mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY) if mmap else None
     archive = Archive(file, mapped)
     storages = Storages(archive.storage, placement, archive.swapped)
-    return unpickle_bytes(archive.read("data.pkl"), storages, weights_only, pickle_module, **options)
+    data = archive.read("data.pkl")
+    return unpickle(io.BytesIO(data), len(data), storages, weights_only, pickle_module, file_size=archive.size, **options)
 
 
 def get_unsafe_globals_in_checkpoint(f):

@@ -7,7 +7,7 @@ from pickle import UnpicklingError
 from ..core.device import make_device
 from ..core.dtype import aliases, by_name
 from ..core.frontend import Parameter, Tensor
-from ..core.memory_format import memory_format, sparse_coo, strided
+from ..core.memory_format import memory_format, sparse_coo, sparse_csr, strided
 from ..core import memory_format as formats
 from ..core.size import Size
 from ..ops.tensor_types import types_of
@@ -76,7 +76,7 @@ def _size(numbers=()):
 
 
 def _layout(name):
-    known = {repr(layout): layout for layout in (strided, sparse_coo)}
+    known = {repr(layout): layout for layout in (strided, sparse_coo, sparse_csr)}
     if not isinstance(name, str) or name not in known:
         raise NotImplementedError(f"load: tensors of layout {shown(name)} are not supported")
     return known[name]
@@ -98,6 +98,7 @@ TORCH = {
     ("torch._tensor", "_rebuild_from_type_v2"): builders.rebuild_from_type, ("torch.serialization", "_get_layout"): _layout,
     ("torch", "Size"): Size, ("torch", "device"): make_device, ("torch", "Tensor"): Tensor, ("torch._tensor", "Tensor"): Tensor,
     ("torch.nn.parameter", "Parameter"): Parameter, ("torch", "strided"): strided, ("torch", "sparse_coo"): sparse_coo,
+    ("torch", "sparse_csr"): sparse_csr,
     **{("torch", name): value for name, value in vars(formats).items() if isinstance(value, memory_format)},
     **{(module, name): kind for module in ("torch", "torch.storage", "torch.cuda") for name, kind in by_storage_name.items()},
     **{("torch", name): dtype for name, dtype in {**by_name, **aliases}.items()},
@@ -158,7 +159,7 @@ def refuse_unsupported(module, name):
     """NotImplementedError for what PyTorch has and we don't."""
     if module in ("torch", "torch.storage") and name.startswith(("QInt", "QUInt")) and name.endswith("Storage"):
         raise NotImplementedError(f"load: the file holds a quantised tensor ({module}.{name}), which is not supported")
-    if module == "torch" and name.startswith(("float8", "float4", "qint", "quint", "bits", "complex32")):
+    if module == "torch" and name.startswith(("float8", "float4", "qint", "quint", "per_tensor_", "per_channel_", "bits", "complex32")):
         raise NotImplementedError(f"load: the file holds tensors of {module}.{name}, which is not supported")
 
 

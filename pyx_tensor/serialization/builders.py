@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.dtype import DType, by_name
 from ..core.frontend import Parameter, Tensor
-from ..core.memory_format import sparse_coo
+from ..core.memory_format import sparse_coo, sparse_csr
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage, UntypedStorage
 from .machine import shown
@@ -107,11 +107,15 @@ def rebuild_parameter_with_state(data, requires_grad, hooks, state):
 
 
 def rebuild_sparse_tensor(layout, data):
-    """A tensor of layout `sparse_coo` from (indices, values, shape) and, in newer files, whether it is coalesced."""
-    if layout is not sparse_coo:
+    """A tensor of layout `sparse_coo` from (indices, values, shape) and, in newer files, whether it is coalesced; one of layout
+    `sparse_csr` from (where rows begin, columns, values, shape)."""
+    if layout is not sparse_coo and layout is not sparse_csr:
         raise NotImplementedError(f"load: the file holds a tensor of layout {shown(layout)}, which is not supported")
-    if not isinstance(data, tuple) or len(data) not in (3, 4):
+    if not isinstance(data, tuple) or len(data) not in ((4,) if layout is sparse_csr else (3, 4)):
         raise RuntimeError(f"load: a sparse tensor is made of {shown(data)}, expected indices, values and a shape")
+    if layout is sparse_csr:
+        rows, columns, values, shape = data
+        return B.sparse_csr_tensor(_within(rows), _within(columns), _within(values), _ints("size", shape), check_invariants=True)
     indices, values, shape, *rest = data
     return B.sparse_coo_tensor(_within(indices), _within(values), _ints("size", shape), is_coalesced=bool(rest and rest[0]), check_invariants=True)
 

@@ -10,6 +10,7 @@ from ..core.dtype import by_name
 from ..core.record import namespace as B
 from ..ops.storage import TypedStorage
 from . import builders
+from .allowed import refuse_unsupported
 from .archive import filled, new_memory
 from .machine import Source, shown
 from .names import StorageType
@@ -61,6 +62,13 @@ class _Stream:
         machine = OutlineMachine(Source(self.file, self.left()), **self.options)
         return machine, machine.load()
 
+    def outline_to_load(self):
+        """The machine of the outline, where all that the object holds is supported."""
+        machine, _ = self.outline()
+        for name in machine.unknown:
+            refuse_unsupported(*name.rpartition(".")[::2])
+        return machine
+
     def storages(self, expected):
         """key -> bytes, of the storages behind the pickles."""
         keys = self.value()
@@ -109,7 +117,7 @@ def read_stream(file, placement, weights_only, pickle_module, options):
     stream = _Stream(file, options)
     swapped = stream.header()
     start = file.tell()
-    expected = stream.outline()[0].storages
+    expected = stream.outline_to_load().storages
     found = stream.storages(expected)
     end = file.tell()
     file.seek(start)

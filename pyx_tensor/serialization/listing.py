@@ -5,6 +5,7 @@ import os
 
 from ..core.dtype import DType, by_name
 from . import _opened, outline
+from .allowed import refuse_unsupported
 from .machine import shown
 from .reader import Outline, is_storage_id
 
@@ -24,9 +25,23 @@ def listing(f):
     memory = sum(dtype.itemsize * numel for dtype, numel, _ in machine.storages.values())
     kind = "zip container" if archive is not None else "stream of PyTorch before 1.6"
     notes = [f"{kind}, {size:,} bytes; {sum(1 for row in rows if row[2]):,} tensors in {len(machine.storages):,} storages of {memory:,} bytes"]
-    if machine.unknown:
-        notes.append("needs weights_only=False, or add_safe_globals, for: " + ", ".join(machine.unknown))
+    unsupported, unsafe = _of_unknown(machine.unknown)
+    if unsupported:
+        notes.append("isn't supported: " + ", ".join(unsupported))
+    if unsafe:
+        notes.append("needs weights_only=False, or add_safe_globals, for: " + ", ".join(unsafe))
     return rows, notes
+
+
+def _of_unknown(names):
+    """Those names that stand for what `load` doesn't support, and the others."""
+    unsupported = []
+    for name in names:
+        try:
+            refuse_unsupported(*name.rpartition(".")[::2])
+        except NotImplementedError:
+            unsupported.append(name)
+    return unsupported, [name for name in names if name not in unsupported]
 
 
 def _rows(key, obj, above, count):
@@ -83,6 +98,8 @@ def _tensor(call):
     name, args = call.name.rpartition(".")[2], call.args
     if name.startswith("_rebuild_parameter"):
         return _tensor(args[0]) if args and isinstance(args[0], Outline) else None
+    if name == "_rebuild_sparse_tensor":
+        return _sparse(*args) if len(args) == 2 and isinstance(args[1], tuple) else None
     if name == "_rebuild_from_type_v2":
         built = len(args) > 2 and isinstance(args[0], Outline) and isinstance(args[2], tuple)
         return _tensor(Outline(args[0].name, args[2])) if built else None
@@ -90,9 +107,23 @@ def _tensor(call):
         return None
     _, kind, _, location, _ = args[0][:5]
     dtype, shape = _dtype(args[6]) if name.endswith("_v3") else kind.dtype, args[2]
-    if not isinstance(shape, tuple) or len(shape) > 64 or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape) or not isinstance(dtype, (DType, str)):
+    if not _is_shape(shape) or not isinstance(dtype, (DType, str)):
         return None
     return str(list(shape)), str(dtype).removeprefix("torch."), _cut(location), math.prod(shape) * getattr(dtype, "itemsize", 0)
+
+
+def _sparse(layout, data):
+    """What `_tensor` tells of a sparse tensor, which is made of tensors and a shape."""
+    parts = [part for item in data if isinstance(item, Outline) and (part := _tensor(item))]
+    shape = next((item.args[0] for item in data if isinstance(item, Outline) and item.name == "torch.Size" and item.args), None)
+    if not parts or not _is_shape(shape):
+        return None
+    _, dtype, location, _ = parts[-1]
+    return str(list(shape)), f"{dtype}, sparse", location, sum(nbytes for _, _, _, nbytes in parts)
+
+
+def _is_shape(value):
+    return isinstance(value, tuple) and len(value) <= 64 and all(type(n) is int and 0 <= n < 1 << 62 for n in value)
 
 
 def _dtype(named):

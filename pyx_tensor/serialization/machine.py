@@ -12,6 +12,8 @@ from pickle import UnpicklingError
 
 import numpy as np
 
+from ..core.tensor import TensorBase
+
 MAX_KEY_PARTS = 1000       # of a tuple that is a key
 MAX_NAME = 500             # characters of a module, or of a name in it
 MOST_PER_BYTE, MOST = 64, 1 << 24      # bytes that calls may be given, for each byte of the file and besides
@@ -51,7 +53,9 @@ def weight(value):
     """Bytes, or thereabouts, that a copy of a value takes, but for what is in its parts."""
     if isinstance(value, (str, bytes, bytearray)):
         return len(value)
-    if isinstance(value, (list, tuple, dict, set, frozenset)):
+    if isinstance(value, tuple):                # of tensors, where it is what a sparse one is made of
+        return 64 * len(value) + sum(64 * part.numel() for part in value if isinstance(part, TensorBase))
+    if isinstance(value, (list, dict, set, frozenset)):
         return 64 * len(value)
     return 16 * value.size if isinstance(value, np.ndarray) else 0
 
@@ -94,15 +98,16 @@ class Machine:
         new: function(class, args, kwargs) -> an object of the class, before it has a state.
         build: function(object, state): gives an object its state.
         persistent: function(id) -> what stands for a persistent id.
+        file_size: bytes of the pickle and what belongs to it, in proportion to which memory may be taken; what the source has by default.
         encoding, errors: of the byte strings of Python 2.
     """
 
-    def __init__(self, source, *, find, call, new, build, persistent, encoding="utf-8", errors="strict"):
+    def __init__(self, source, *, find, call, new, build, persistent, file_size=None, encoding="utf-8", errors="strict"):
         self.source, self.persistent = source, persistent
         self.find, self.call, self.new, self.build = find, call, new, build
         self.encoding, self.errors = encoding, errors
         self.stack, self.memo = [], {}
-        self.room = MOST + MOST_PER_BYTE * source.size
+        self.room = MOST + MOST_PER_BYTE * (file_size or source.size)
 
     def load(self):
         """The object that the pickle makes. UnpicklingError where it isn't a pickle, or one that may not be loaded."""

@@ -1,5 +1,4 @@
 """Loading: the object of a pickle, with its storages from a container or a stream."""
-import io
 import pickle
 
 from ..core.dtype import by_name
@@ -67,16 +66,12 @@ class Storages:
         return self.found[at]
 
 
-def unpickle(file, size, persistent, weights_only, pickle_module=pickle, **options):
-    """The object of the pickle that begins here in a file with `size` bytes left."""
+def unpickle(file, size, persistent, weights_only, pickle_module=pickle, file_size=None, **options):
+    """The object of the pickle that begins here in a file with `size` bytes left; `file_size` as for Machine."""
     if weights_only:
         return Machine(Source(file, size), find=allowed.find, call=allowed.call, new=allowed.new, build=allowed.build,
-                       persistent=persistent, **options).load()
+                       persistent=persistent, file_size=file_size, **options).load()
     return _unrestricted(getattr(pickle_module, "Unpickler", pickle.Unpickler))(file, persistent, **options).load()
-
-
-def unpickle_bytes(data, persistent, weights_only, pickle_module=pickle, **options):
-    return unpickle(io.BytesIO(data), len(data), persistent, weights_only, pickle_module, **options)
 
 
 def _unrestricted(base):

@@ -13,7 +13,7 @@ from ..core.device import Device
 from ..core.dtype import DType, by_name
 from ..core.duplication import whole_memory
 from ..core.frontend import Parameter, Tensor
-from ..core.memory_format import layout, memory_format
+from ..core.memory_format import layout, memory_format, sparse_csr, strided
 from ..core.size import Size
 from ..ops.storage import TypedStorage, UntypedStorage
 from .archive import ArchiveWriter
@@ -186,11 +186,14 @@ class _Writing:
         return self.save_reduce(_global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj)
 
     def _save_sparse(self, tensor):
-        data = (tensor._indices(), tensor._values(), Size(tensor.shape), tensor.is_coalesced())
+        if tensor.layout is sparse_csr:
+            data = (tensor.crow_indices(), tensor.col_indices(), tensor.values(), Size(tensor.shape))
+        else:
+            data = (tensor._indices(), tensor._values(), Size(tensor.shape), tensor.is_coalesced())
         return self.save_reduce(_global("torch._utils", "_rebuild_sparse_tensor"), (tensor.layout, data), obj=tensor)
 
     def _save_tensor(self, tensor):
-        if tensor.is_sparse:
+        if tensor.layout is not strided:
             return self._save_sparse(tensor)
         self.framer.commit_frame()
         self.memories.see(tensor)

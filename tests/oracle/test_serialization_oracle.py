@@ -9,6 +9,7 @@ import pyx_tensor
 import torch
 from early_tar import Reference, early_tar
 from large_files import huge_file, many_entries
+from pyx_tensor import __main__
 from pyx_tensor.serialization.names import public_module
 
 OLD = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
@@ -189,9 +190,31 @@ def test_pytorch_s_own_names():
     assert over(pyx_tensor.save, torch.load, found, weights_only=True) == obj
 
 
-def test_what_is_refused_there_is_refused_here():
-    with pytest.raises(NotImplementedError, match="quantised"):
-        over(torch.save, pyx_tensor.load, torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), weights_only=False)
+@pytest.mark.filterwarnings("ignore:Sparse CSR", "ignore:torch.quantize")
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_sparse_layouts(form):
+    for here, there, save, load in ((pyx_tensor, torch, pyx_tensor.save, torch.load), (torch, pyx_tensor, torch.save, pyx_tensor.load)):
+        dense = here.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
+        coo, csr = over(save, load, [dense.to_sparse(), dense.to_sparse_csr()], form, weights_only=True)
+        assert coo.layout is there.sparse_coo and csr.layout is there.sparse_csr and coo.is_coalesced()
+        assert coo.to_dense().tolist() == csr.to_dense().tolist() == dense.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:Sparse", "ignore:torch.quantize")
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+def test_what_is_not_supported_is_named(form, tmp_path, capsys):
+    quantised = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    for obj, what in ((quantised, "quantised tensor"), (torch.ones(2).to(torch.float8_e4m3fn), "float8_e4m3fn"), (torch.ones(2, device="meta"), "meta"),
+                      (torch.eye(2).to_sparse_csc(), "sparse_csc")):
+        for weights_only in (True, False):
+            with pytest.raises(NotImplementedError, match=what):
+                over(torch.save, pyx_tensor.load, [obj], form, weights_only=weights_only)
+    torch.save({"q": quantised, "s": torch.eye(2).to_sparse(), "w": torch.ones(2)}, tmp_path / "x.pt", **FORMS[form])
+    assert __main__.main(["inspect", str(tmp_path / "x.pt")]) == 0
+    out = capsys.readouterr().out
+    assert "isn't supported: torch.QInt8Storage" in out and "add_safe_globals" not in out
+    assert [line.split() for line in out.splitlines()[1:4]] == [
+        ["q", "torch._utils._rebuild_qtensor(...)"], ["s", "[2,", "2]", "float32,", "sparse", "cpu", "40"], ["w", "[2]", "float32", "cpu", "8"]]
 
 
 def test_an_early_tar(tmp_path):
