@@ -170,7 +170,7 @@ def cat(arrays, Py_ssize_t dim):
     cdef int d, ndim
     if not arrays:
         raise ValueError("cat: expected a non-empty list of arrays")
-    kept = [a for a in arrays if (<object>a).shape != (0,)]
+    kept = [a for a in arrays if cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_DIM(a, 0)]
     if not kept:
         return copy(arrays[0])
     first = kept[0]
@@ -185,7 +185,7 @@ def cat(arrays, Py_ssize_t dim):
     for a in kept:
         check_joins(a, first, dim)
         shape[dim] += cnp.PyArray_DIM(a, dim)
-    result = new_array(ndim, shape, first.dtype)
+    result = new_array(ndim, shape, first.descr)
     for a in kept:
         size = cnp.PyArray_DIM(a, dim)
         convert_into(narrow(result, dim, start, size), a)

@@ -11,7 +11,11 @@ from pyx_tensor_cpu.indexed cimport Bytes16, Item, contiguous, contiguous_copy
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
+from .copying import cast
+
 cnp.import_array()
+
+cdef cnp.dtype BOOL_TYPE = np.dtype(bool)
 
 cdef enum:
     MAX_PARTS = 64
@@ -171,7 +175,7 @@ def masked_select(cnp.ndarray array not None, cnp.ndarray mask not None):
 cdef cnp.ndarray as_flags(cnp.ndarray array):
     """Where `array` is not zero, contiguous."""
     if cnp.PyArray_TYPE(array) != cnp.NPY_BOOL:
-        return contiguous(np.asarray(np.not_equal(array, np.zeros((), array.dtype))))
+        return contiguous(cast(array, BOOL_TYPE))
     return contiguous(array)
 
 
