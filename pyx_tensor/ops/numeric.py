@@ -230,7 +230,7 @@ def frexp(B, input: T):
     up, down = B.ge(B.abs(mantissa), 1), B.logical_and(usual, B.lt(B.abs(mantissa), 0.5))      # log2 rounds
     up = B.logical_and(up, usual)
     mantissa = B.where(up, B.mul(mantissa, 0.5), B.where(down, B.mul(mantissa, 2), mantissa))
-    exponent = B.sub(B.add(exponent, up), down)
+    exponent = B.sub(B.add(exponent, up), down.to(exponent.dtype))
     return B.where(usual, mantissa, input), B.masked_fill(exponent, B.logical_not(usual), 0).int()
 
 
