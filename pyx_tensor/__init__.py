@@ -38,7 +38,7 @@ _LAZY = {
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
         "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
-        "array_api", "func", "__config__", "torchvision"), None),
+        "array_api", "func", "cpu", "__config__", "torchvision"), None),
     "compile": "compiler",
     **dict.fromkeys(("amp", "profiler"), None),
     **dict.fromkeys((

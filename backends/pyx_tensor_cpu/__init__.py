@@ -29,6 +29,7 @@ class CPUBackend(FourierMethods, ArrayModuleBackend):
                     setattr(self, name, function)
         self.empty = memory.empty
         self.recycler = memory.recycler()
+        self.memory_stats, self.reset_memory_peak, self.empty_cache = memory.memory_stats, memory.reset_memory_peak, memory.empty_cache
         self.num_threads, self.set_num_threads = parallel.num_threads, parallel.set_num_threads
 
     def current_device(self):

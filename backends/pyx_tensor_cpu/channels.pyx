@@ -6,7 +6,7 @@ from libc.math cimport sqrt
 
 import numpy as np
 
-from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of, is_half
 from pyx_tensor_cpu.memory cimport new_array, new_like
 from pyx_tensor_cpu.normalize_table cimport COLUMN_TILE, Channels, NormalizeKernels, NormalizeTable
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -118,11 +118,6 @@ cdef cnp.ndarray scale_of(cnp.ndarray var, weight, double eps):
     else:
         scales[double](<double*>cnp.PyArray_DATA(out), <double*>cnp.PyArray_DATA(var), <double*>data, cnp.PyArray_SIZE(var), eps)
     return out
-
-
-cdef bint is_half(cnp.ndarray a) except -1:
-    cdef int code = code_of(a)
-    return code == F16 or code == BF16
 
 
 def batch_norm(cnp.ndarray a, running_mean, running_var, weight, bias, bint training, double eps):

@@ -8,12 +8,13 @@ from cython.parallel cimport prange, threadid
 
 import numpy as np
 
-from pyx_tensor_cpu.convolution_plan cimport (FLOPS, Geometry, Job, Taps, all_taps, bias_of, elements, in_float32, is_half, kernels_of, merges, operand,
+from pyx_tensor_cpu.convolution_plan cimport (FLOPS, Geometry, Job, Taps, all_taps, bias_of, elements, in_float32, kernels_of, merges, operand,
                                               read_geometry, room, taps_of_phase, up, volume, windows_of)
 from pyx_tensor_cpu.convolution_planes cimport convolve_planes, convolve_rows, suits_planes, suits_rows
 from pyx_tensor_cpu.convolution_table cimport DEPTH, ConvolutionKernels, Windows
 from pyx_tensor_cpu.convolution_weight cimport weight_gradient
 from pyx_tensor_cpu.convolution_winograd cimport run_winograd, suits_winograd
+from pyx_tensor_cpu.dtypes cimport is_half
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()

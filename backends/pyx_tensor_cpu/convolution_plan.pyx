@@ -5,7 +5,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 import numpy as np
 
 from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, ConvolutionTable, Windows
-from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport precision_of
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu.level import use_kernels
@@ -55,17 +55,7 @@ cdef int read_geometry(str name, Geometry* v, x_shape, w_shape, y_shape, stride,
 
 
 cdef ConvolutionKernels* kernels_of(str name, cnp.ndarray a) except NULL:
-    cdef int code = code_of(a)
-    if code == F32:
-        return &table.single
-    if code == F64:
-        return &table.double_
-    raise TypeError(f"{name}(): no kernel for dtype {a.dtype}")
-
-
-cdef bint is_half(cnp.ndarray a) except -1:
-    cdef int code = code_of(a)
-    return code == F16 or code == BF16
+    return &table.double_ if precision_of(name, a) else &table.single
 
 
 cdef in_float32(function, arrays, arguments):

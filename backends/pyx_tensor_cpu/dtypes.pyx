@@ -38,5 +38,17 @@ cdef int code_of(cnp.ndarray a) except -1:
     return code_of_number(cnp.PyArray_TYPE(a))
 
 
+cdef bint is_half(cnp.ndarray a) except -1:
+    return is_half_code(code_of(a))
+
+
+cdef int precision_of(str name, cnp.ndarray a) except -1:
+    """0 for float32, 1 for float64: the place of its kernels in a table of both. TypeError for other dtypes."""
+    cdef int code = code_of(a)
+    if code != F32 and code != F64:
+        raise TypeError(f"{name}(): expected float32 or float64, got dtype {a.dtype}")
+    return code == F64
+
+
 cdef cnp.dtype dtype_of(int code):
     return DTYPES[code]

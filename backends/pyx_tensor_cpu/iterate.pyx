@@ -472,17 +472,13 @@ cdef object no_loop(int op, int code):
     return TypeError(f"{op_name(op)} is not implemented for {dtype_of(code)} on cpu")
 
 
-cdef inline bint half(int code) noexcept:
-    return code == F16 or code == BF16
-
-
 cdef int check_inputs(int op, int code, int n, PyObject** inputs) except -1:
     """All inputs have one dtype, but for the condition of `where`, and numbers that go with half precision as float."""
     cdef int k, found, expected
     for k in range(n):
         found = code_of(<cnp.ndarray>inputs[k])
         expected = BOOL if op == WHERE and k == 0 else code
-        if found != expected and not (found == F32 and half(code) and cnp.PyArray_NDIM(<cnp.ndarray>inputs[k]) == 0):
+        if found != expected and not (found == F32 and is_half_code(code) and cnp.PyArray_NDIM(<cnp.ndarray>inputs[k]) == 0):
             raise TypeError(f"{op_name(op)}: operand {k} has dtype {dtype_of(found)}, expected {dtype_of(expected)}")
     return 0
 
@@ -492,7 +488,7 @@ cdef cnp.ndarray elementwise(int op, int code, int n, PyObject** inputs, cnp.nda
     cdef Plan plan
     cdef int k, result_code = result_codes[op * NCODES + code]
     cdef Loop loop = table[op * NCODES + code]
-    cdef bint widen = loop == NULL and half(code)
+    cdef bint widen = loop == NULL and is_half_code(code)
     check_inputs(op, code, n, inputs)
     if widen:
         loop = table[op * NCODES + F32]
@@ -506,7 +502,7 @@ cdef cnp.ndarray elementwise(int op, int code, int n, PyObject** inputs, cnp.nda
     plan.op = op
     plan.loop = loop
     plan.operands = 0
-    add_operand(&plan, out, table[CAST * NCODES + code] if widen and half(result_code) else NULL, F32)
+    add_operand(&plan, out, table[CAST * NCODES + code] if widen and is_half_code(result_code) else NULL, F32)
     for k in range(n):
         add_operand(&plan, <cnp.ndarray>inputs[k],
                     table[CAST * NCODES + F32] if widen and code_of(<cnp.ndarray>inputs[k]) == code else NULL, code)
@@ -616,9 +612,9 @@ cdef int convert_into(cnp.ndarray dst, cnp.ndarray src) except -1:
         plan.op = COPY
         plan.loop = table[COPY * NCODES + to]
     else:
-        if half(source) and to != F32:
+        if is_half_code(source) and to != F32:
             load_loop = table[CAST * NCODES + F32]
-        if half(to) and source != F32:
+        if is_half_code(to) and source != F32:
             store_loop = table[CAST * NCODES + to]
         plan.op = F32 if load_loop != NULL else source
         plan.loop = table[CAST * NCODES + (F32 if store_loop != NULL else to)]

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport F32, F64, code_of, is_half_code
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu import normalize, pointwise, reduce
@@ -178,7 +178,7 @@ def nll_loss(cnp.ndarray logp, cnp.ndarray target, weight, str reduction, int64_
     """(loss, total_weight) of log probabilities (N, C) and class indices (N,); reduction is 'none', 'mean' or 'sum'."""
     cdef int code = code_of(logp)
     check("nll_loss", logp, target, weight, reduction, ignore_index)
-    if code == F16 or code == BF16:
+    if is_half_code(code):
         loss, total = nll_loss(widen(logp), target, widen(weight), reduction, ignore_index)
         return loss.astype(logp.dtype), total.astype(logp.dtype)
     target = np.ascontiguousarray(target)
@@ -200,7 +200,7 @@ def nll_loss_backward(cnp.ndarray g, cnp.ndarray logp, cnp.ndarray target, weigh
     if np.shape(g) != (np.shape(target) if reduction == "none" else ()) or g.dtype != logp.dtype:
         raise ValueError(f"nll_loss_backward(): the gradient has shape {np.shape(g)} and dtype {g.dtype}, "
                          f"reduction {reduction!r} of targets {np.shape(target)} and dtype {logp.dtype}")
-    if code == F16 or code == BF16:
+    if is_half_code(code):
         return nll_loss_backward(widen(g), widen(logp), target, widen(weight), reduction, ignore_index,
                                  widen(total_weight)).astype(logp.dtype)
     target = np.ascontiguousarray(target)

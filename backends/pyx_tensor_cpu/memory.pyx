@@ -273,6 +273,12 @@ def memory_stats():
             "limit_bytes": limit, "hits": hits, "misses": misses}
 
 
+def reset_memory_peak():
+    """Let `peak_bytes` begin anew at what is in use now."""
+    global peak_bytes
+    peak_bytes = live_bytes
+
+
 def empty_cache():
     """Give the unused blocks back to the operating system."""
     while cached:

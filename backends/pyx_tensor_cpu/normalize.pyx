@@ -5,7 +5,7 @@ from cython.parallel cimport prange
 
 import numpy as np
 
-from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport code_of, is_half, precision_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.normalize_table cimport COLUMN_TILE, NormalizeKernels, NormalizeTable
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -33,12 +33,7 @@ use_kernels("normalize", bind)
 
 
 cdef NormalizeKernels* kernels_of(str name, cnp.ndarray a) except NULL:
-    cdef int code = code_of(a)
-    if code == F32:
-        return &table.single
-    if code == F64:
-        return &table.double_
-    raise TypeError(f"{name}(): expected a floating point dtype, got dtype {a.dtype}")
+    return &table.double_ if precision_of(name, a) else &table.single
 
 
 cdef inline cnp.ndarray contiguous(cnp.ndarray a):
@@ -47,11 +42,6 @@ cdef inline cnp.ndarray contiguous(cnp.ndarray a):
 
 cdef inline cnp.ndarray empty_like(cnp.ndarray a):
     return new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), <cnp.dtype>cnp.PyArray_DESCR(a))
-
-
-cdef inline bint is_half(cnp.ndarray a) except -1:
-    cdef int code = code_of(a)
-    return code == F16 or code == BF16
 
 
 def widen(a):

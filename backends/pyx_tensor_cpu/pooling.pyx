@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport is_half, precision_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.pooling_table cimport Pool, PoolingKernels, PoolingTable
@@ -132,17 +132,7 @@ cdef bint windows_meet(Py_ssize_t size, Py_ssize_t kernel, Py_ssize_t grid, Py_s
 
 
 cdef PoolingKernels* kernels_of(str name, cnp.ndarray a) except NULL:
-    cdef int code = code_of(a)
-    if code == F32:
-        return &table.single
-    if code == F64:
-        return &table.double_
-    raise TypeError(f"{name}(): no kernel for dtype {a.dtype}")
-
-
-cdef bint is_half(cnp.ndarray a) except -1:
-    cdef int code = code_of(a)
-    return code == F16 or code == BF16
+    return &table.double_ if precision_of(name, a) else &table.single
 
 
 cdef cnp.ndarray result(cnp.ndarray like, sizes, dtype):

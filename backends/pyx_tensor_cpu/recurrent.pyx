@@ -13,7 +13,7 @@ import numpy as np
 
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.blas cimport Matrix, matmul, multiply
-from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
+from pyx_tensor_cpu.dtypes cimport F32, F64, precision_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.recurrent_table cimport GRU, LSTM, N_CELLS, RELU, TANH, Cell, RecurrentKernels, RecurrentTable, Step
@@ -179,12 +179,7 @@ cdef struct Steps:
 
 
 cdef RecurrentKernels* kernels_of(cnp.ndarray a) except NULL:
-    cdef int code = code_of(a)
-    if code == F32:
-        return &table.single
-    if code == F64:
-        return &table.double_
-    raise TypeError(f"recurrent layers and cells: no kernel for dtype {a.dtype}")
+    return &table.double_ if precision_of("recurrent layers and cells", a) else &table.single
 
 
 # ---- the steps of some rows -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport (
-    BF16, BOOL, C64, C128, F16, F32, F64, I64, code_of, dtype_of,
+    BOOL, C64, C128, F16, F32, F64, I64, code_of, dtype_of, is_half_code,
 )
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.reduce_driver cimport LEAF, MAX_DIMS, kernels, reduce_array
@@ -58,10 +58,6 @@ cdef int split_dim(Dims* d, cnp.ndarray a, dim, bint keepdim) except -1:
     return split_dims(d, a, (dim,) if cnp.PyArray_NDIM(a) else (), keepdim)
 
 
-cdef inline bint is_half(int code) noexcept nogil:
-    return code == F16 or code == BF16
-
-
 cdef inline int real_code(int code) noexcept nogil:
     """The type of a magnitude: float32 for the half types."""
     return F64 if code == F64 or code == C128 else F32
@@ -98,7 +94,7 @@ cdef cnp.ndarray reduce_as(ReduceOp op, LoadMap map, int code, cnp.ndarray a, Di
 
 cdef cnp.ndarray narrow(cnp.ndarray a, int code):
     """Half types are computed in float32 and rounded once."""
-    return a.astype(dtype_of(code)) if is_half(code) else a
+    return a.astype(dtype_of(code)) if is_half_code(code) else a
 
 
 cdef cnp.ndarray reduce_same(str name, ReduceOp op, cnp.ndarray a, dims, bint keepdim, identity):
@@ -108,7 +104,7 @@ cdef cnp.ndarray reduce_same(str name, ReduceOp op, cnp.ndarray a, dims, bint ke
     split_dims(&d, a, dims, keepdim)
     if identity is None:
         need_elements(name, a, &d)
-    if is_half(code):
+    if is_half_code(code):
         return narrow(reduce_as(op, WIDEN, F32, a, &d, identity), code)
     if kernels().kernel[<int>op][code].fold == NULL:
         refuse(name, a, "a real dtype")
@@ -176,12 +172,12 @@ cdef void divide(cnp.ndarray a, int code, double n) noexcept:
 def mean(cnp.ndarray a, dims, bint keepdim):
     """The mean over dims of floats or complexes; NaN over no elements."""
     cdef Dims d
-    cdef int code = code_of(a), wide = F32 if is_half(code) else code
+    cdef int code = code_of(a), wide = F32 if is_half_code(code) else code
     cdef cnp.ndarray out
     if code < F16:
         refuse("mean", a, "a floating point or complex dtype")
     split_dims(&d, a, dims, keepdim)
-    out = reduce_as(SUM, WIDEN if is_half(code) else COPY, wide, a, &d, 0)
+    out = reduce_as(SUM, WIDEN if is_half_code(code) else COPY, wide, a, &d, 0)
     divide(out, wide, d.count)
     return narrow(out, code)
 
@@ -190,7 +186,7 @@ def mean(cnp.ndarray a, dims, bint keepdim):
 
 cdef tuple reduce_position(str name, ReduceOp op, cnp.ndarray a, Dims* d):
     """(values, positions) along the reduced dims."""
-    cdef int code = code_of(a), wide = F32 if is_half(code) else code
+    cdef int code = code_of(a), wide = F32 if is_half_code(code) else code
     cdef cnp.ndarray values, positions
     if kernels().kernel[<int>op][wide].fold == NULL:
         refuse(name, a, "a real dtype")
@@ -198,7 +194,7 @@ cdef tuple reduce_position(str name, ReduceOp op, cnp.ndarray a, Dims* d):
     values = new_array(d.ndim, d.shape, dtype_of(wide))
     positions = new_array(d.ndim, d.shape, INT64)
     if cnp.PyArray_SIZE(a):
-        reduce_array(op, WIDEN if is_half(code) else COPY, wide, a, d.is_reduced,
+        reduce_array(op, WIDEN if is_half_code(code) else COPY, wide, a, d.is_reduced,
                      cnp.PyArray_BYTES(values), cnp.PyArray_BYTES(positions))
     return narrow(values, code), positions
 
@@ -262,7 +258,7 @@ def var_mean(cnp.ndarray a, dims, correction, bint keepdim):
     means = new_array(d.ndim, d.shape, FLOAT64)
     squares = new_array(d.ndim, d.shape, FLOAT64)
     if cnp.PyArray_SIZE(a):
-        reduce_array(MOMENTS, WIDEN if is_half(code) else COPY, real_code(code), a, d.is_reduced,
+        reduce_array(MOMENTS, WIDEN if is_half_code(code) else COPY, real_code(code), a, d.is_reduced,
                      cnp.PyArray_BYTES(means), cnp.PyArray_BYTES(squares))
     else:
         means.fill(NAN)
@@ -276,7 +272,7 @@ def var_mean(cnp.ndarray a, dims, correction, bint keepdim):
 # ---- norms and exponentials -----------------------------------------------------------------------------------------
 
 cdef cnp.ndarray norm_of_powers(cnp.ndarray a, double p, dims, bint keepdim):
-    cdef cnp.ndarray powers = np.asarray(np.abs(a.astype(np.float32) if is_half(code_of(a)) else a))
+    cdef cnp.ndarray powers = np.asarray(np.abs(a.astype(np.float32) if is_half_code(code_of(a)) else a))
     np.power(powers, p, out=powers)
     total = sum(powers, dims, keepdim)
     return np.power(total, 1 / p, out=total)
@@ -285,7 +281,7 @@ cdef cnp.ndarray norm_of_powers(cnp.ndarray a, double p, dims, bint keepdim):
 def norm(cnp.ndarray a, double p, dims, bint keepdim):
     """The vector norm of order p (0, inf and -inf included) over dims, real."""
     cdef Dims d
-    cdef int code = code_of(a), wide = real_code(code), result = code if is_half(code) else wide
+    cdef int code = code_of(a), wide = real_code(code), result = code if is_half_code(code) else wide
     cdef cnp.ndarray out
     if code < F16:
         refuse("norm", a, "a floating point or complex dtype")
@@ -315,7 +311,7 @@ def logsumexp(cnp.ndarray a, dims, bint keepdim):
     split_dims(&d, a, dims, keepdim)
     if d.count == 0:
         return np.full([d.shape[i] for i in range(d.ndim)], -math.inf, a.dtype)
-    if is_half(code):
+    if is_half_code(code):
         a = a.astype(np.float32)
     shift = amax(a.real, dims, True)
     shift = np.where(np.isfinite(shift), shift, shift.dtype.type(0))

@@ -8,7 +8,7 @@ import warnings
 import weakref
 
 from ..core.dtype cimport FLOATING
-from ..core.graph cimport Node, next_sequence
+from ..core.graph cimport Node, new_node, next_sequence, node_type
 from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode, set_mode
 from ..core.history cimport connect_written
 from ..core.record cimport SavedValue, edge_of, mark_derived, save
@@ -79,16 +79,12 @@ cdef class FunctionNode(Node):
     """One recorded call of a Function. Attributes it lacks are its context's."""
     cdef readonly FunctionCtx ctx
     cdef object backward                          # function(ctx, *grads)
-    cdef str title
     cdef tuple positions                          # of the tensors among forward's arguments, one per edge
     cdef Py_ssize_t n_args
     cdef tuple saved                              # SavedValue or None; None once freed
     cdef tuple is_constant                        # per saved value: neither an input nor an output
     cdef tuple like                               # per output: (shape, dtype, device), None for what isn't a tensor
     cdef bint freed
-
-    def name(self):
-        return self.title
 
     def __getattr__(self, str name):
         if name.startswith("__"):
@@ -125,10 +121,10 @@ cdef class FunctionNode(Node):
         if len(results) > self.n_args and all([r is None for r in results[self.n_args:]]):
             results = results[:self.n_args]
         if len(results) != self.n_args:
-            raise RuntimeError(f"function {self.title} returned an incorrect number of gradients (expected {self.n_args}, got {len(results)})")
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {self.n_args}, got {len(results)})")
         for i in range(self.n_args):
             if results[i] is not None and i not in self.positions:
-                raise RuntimeError(f"function {self.title} returned a gradient different from None at position {i + 1}, but the corresponding "
+                raise RuntimeError(f"function {self.name()} returned a gradient different from None at position {i + 1}, but the corresponding "
                                    "forward input was not a Variable")
         return [results[i] for i in self.positions]
 
@@ -137,10 +133,10 @@ cdef class FunctionNode(Node):
         as a constant: the second derivative would be silently wrong."""
         for name, value in getattr(self.ctx, "__dict__", {}).items():
             if is_derived(value):
-                raise RuntimeError(derived_message(self.title, f"ctx.{name}"))
+                raise RuntimeError(derived_message(self.name(), f"ctx.{name}"))
         for saved in self.saved or ():
             if saved is not None and (<SavedValue>saved).derived:
-                raise RuntimeError(derived_message(self.title, "a saved tensor that is neither input nor output"))
+                raise RuntimeError(derived_message(self.name(), "a saved tensor that is neither input nor output"))
         return 0
 
 
@@ -172,14 +168,13 @@ cdef bint among(object t, tuple tensors):
 
 cdef FunctionNode open_node(str title, object backward, FunctionCtx ctx, tuple args):
     """A node whose edges lead to the tensors among the arguments, as they are before forward."""
-    cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
+    cdef FunctionNode node = <FunctionNode>new_node(node_type(FunctionNode, title))
     cdef list edges = [], positions = []
     cdef Py_ssize_t i
     for i in range(len(args)):
         if isinstance(args[i], TensorBase):
             positions.append(i)
             edges.append(edge_of(<TensorBase>args[i]) if ctx.needs_input_grad[i] else None)
-    node.title = title
     node.backward = backward
     node.ctx = ctx
     node.edges = tuple(edges)
@@ -287,7 +282,7 @@ cdef int connect_dirty(FunctionNode node, TensorBase t, int nr, int n_outputs, t
                            "view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
                            "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations).")
     if args[node.positions[0]] is not t:
-        raise RuntimeError(f"{node.title}: a view that forward writes to must be the first tensor among its arguments")
+        raise RuntimeError(f"{node.name()}: a view that forward writes to must be the first tensor among its arguments")
     return connect_written(t, node)
 
 

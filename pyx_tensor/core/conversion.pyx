@@ -10,9 +10,12 @@ from .operands cimport is_plain
 from .tensor cimport TensorBase
 from .viewop cimport ViewOp
 from .dtype import read_dtype
-from .memory_format import contiguous_format, preserve_format
+from .memory_format import contiguous_format, format_of, preserve_format, strides_in
+from .record import namespace
 
 cnp.import_array()
+
+cdef object B = namespace
 
 
 cdef bint in_order(object x) noexcept:
@@ -26,9 +29,9 @@ def clone_function(Op op not None):
         cdef unsigned int mode = get_mode()
         if out is not None:
             return op.run_out([input, memory_format], out)
-        if mode & ~NO_GRAD or not is_plain(input):
+        if mode & ~NO_GRAD or not is_plain(input) or memory_format is not contiguous_format and not (memory_format is preserve_format and in_order(input)):
             return op.run([input, memory_format])
-        result = copied(<TensorBase>input, memory_format is not contiguous_format)
+        result = copied(<TensorBase>input)
         return op.recorded(result, [input, memory_format]) if not mode & NO_GRAD and (<TensorBase>input).needs_grad() else result
     return call
 
@@ -75,6 +78,15 @@ cdef object by_place(str name, object given, object named):
     return given
 
 
+cdef object in_format(object given, object result, object format):
+    """What a conversion of `given` gave, in a memory format."""
+    if format is None or format is preserve_format:
+        return result
+    shape, strides = tuple(result.shape), result.stride()
+    fits = format_of(shape, strides) is format if result is given else strides == strides_in(shape, format)
+    return result if fits else B.clone(result, memory_format=format)
+
+
 def to_method(Op conversion not None, general):
     """`Tensor.to`; `general(tensor, dtype, device, copy, non_blocking)` does what the short way can't."""
     def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
@@ -99,8 +111,10 @@ def to_method(Op conversion not None, general):
             device = as_device(device)
         dtype = read_dtype("to", dtype)
         if copy or not is_plain(self) or get_mode() & (INTERCEPT | PROFILE | AUTOCAST):
-            return general(self, dtype, device, copy, bool(non_blocking))
-        return as_type_and_place(conversion, <TensorBase>self, dtype, device, bool(non_blocking))
+            result = general(self, dtype, device, copy, bool(non_blocking))
+        else:
+            result = as_type_and_place(conversion, <TensorBase>self, dtype, device, bool(non_blocking))
+        return result if memory_format is None else in_format(self, result, memory_format)
     return to
 
 
@@ -108,6 +122,8 @@ def type_method(Op conversion not None, DType dtype not None, general):
     """`Tensor.float` and its kin."""
     def convert(self, memory_format=None):
         if not is_plain(self) or get_mode() & (INTERCEPT | PROFILE | AUTOCAST):
-            return general(self, dtype, None, False, False)
-        return as_type_and_place(conversion, <TensorBase>self, dtype, None, False)
+            result = general(self, dtype, None, False, False)
+        else:
+            result = as_type_and_place(conversion, <TensorBase>self, dtype, None, False)
+        return result if memory_format is None else in_format(self, result, memory_format)
     return convert

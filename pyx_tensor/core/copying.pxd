@@ -2,5 +2,5 @@ from .device cimport Device
 from .dtype cimport DType
 from .tensor cimport TensorBase
 
-cpdef TensorBase copied(TensorBase t, bint preserve)
+cpdef TensorBase copied(TensorBase t)
 cpdef TensorBase converted(TensorBase t, DType dtype, Device device, bint non_blocking=*)

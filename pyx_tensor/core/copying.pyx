@@ -25,14 +25,8 @@ def new_like(TensorBase t not None, fill):
     return result
 
 
-cpdef TensorBase copied(TensorBase t, bint preserve):
-    """A copy; `preserve` keeps the order of dims of a dense tensor, else it is row-major."""
-    if preserve and type(t.array) is cnp.ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>t.array):
-        order = dense_order(t)
-        if order is not None:
-            array = t.device._backend.copy(t.array.transpose(order))
-            back = sorted(range(len(order)), key=order.__getitem__)
-            return new_tensor(array.transpose(back), t.dtype, t.device)
+cpdef TensorBase copied(TensorBase t):
+    """A row-major copy."""
     return new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
 
 
@@ -157,17 +151,3 @@ cdef bint owns_memory(cnp.ndarray array):
     """False for memory that came from outside (an ndarray's, a buffer's) or that other processes see."""
     base = (<object>array).base
     return base is None or not isinstance(base, (np.ndarray, Segment))
-
-
-cdef tuple dense_order(TensorBase t):
-    """The dims from the longest stride to the shortest, where the elements fill their memory; else None."""
-    cdef Geometry g
-    cdef Py_ssize_t expected = 1
-    load_geometry(t, &g)
-    order = sorted(range(g.ndim), key=lambda d: (-g.strides[d], d))
-    for d in reversed(order):
-        if g.shape[d] != 1:
-            if g.strides[d] != expected:
-                return None
-            expected *= g.shape[d]
-    return tuple(order)

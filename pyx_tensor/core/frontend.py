@@ -265,7 +265,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def cpu(self, memory_format=None):
         """This tensor on the cpu."""
-        return self.to("cpu")
+        return self.to("cpu", memory_format=memory_format)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None, **early):
         """This tensor on a CUDA device (the current one). `non_blocking` was `async` early on, a keyword of Python since: `cuda(**{"async": True})`."""
@@ -276,7 +276,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         device = make_device("cuda" if device is None else device) if not isinstance(device, int) else make_device("cuda", device)
         if device.type != "cuda":
             raise RuntimeError(f"Invalid device, must be cuda device: got {device}")
-        return self.to(device, non_blocking=non_blocking)
+        return self.to(device, non_blocking=non_blocking, memory_format=memory_format)
 
     def is_floating_point(self):
         return self.dtype.is_floating_point

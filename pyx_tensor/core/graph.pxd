@@ -23,6 +23,7 @@ cdef class Node:
     cdef public object trace          # where the operation was called, in anomaly mode
     cdef dict _metadata
     cdef Node stand_in                # whose output this node's output is, while a CopySlices runs it
+    cdef str title(self)
     cdef object apply(self, list grads)
     cdef object release(self)
 
@@ -36,4 +37,6 @@ cdef class AccumulateGrad(Node):
     cdef public dict accumulate_hooks # {id: hook(leaf)}, run after accumulation
 
 cdef unsigned long long next_sequence() noexcept
+cdef type node_type(type base, str name)
+cdef Node new_node(type kind)
 cdef Edge make_edge(Node node, int nr, tuple shape, DType dtype, Device device)

@@ -1,9 +1,11 @@
 """The recorded graph: nodes (functions applied) and edges to what produced their inputs."""
 cimport cython
+from cpython.object cimport PyObject, PyTypeObject
 
 from .hooks import RemovableHandle
 
 cdef unsigned long long _sequence = 0
+cdef tuple NO_ARGUMENTS = ()
 
 
 cdef unsigned long long next_sequence() noexcept:
@@ -34,6 +36,22 @@ cdef Edge make_edge(Node node, int nr, tuple shape, DType dtype, Device device):
     return edge
 
 
+cdef dict _node_types = {}
+
+
+cdef type node_type(type base, str name):
+    """The subclass of a class of nodes whose nodes have this name."""
+    cdef type found = _node_types.get((base, name))
+    if found is None:
+        found = _node_types[base, name] = type(name, (base,), {"__slots__": (), "__module__": "pyx_tensor.autograd.graph"})
+    return found
+
+
+cdef Node new_node(type kind):
+    """`kind()`, without the look-up of a constructor."""
+    return <Node>(<PyTypeObject*>kind).tp_new(kind, <PyObject*>NO_ARGUMENTS, NULL)
+
+
 @cython.trashcan(True)
 @cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class Node:
@@ -50,8 +68,12 @@ cdef class Node:
         """Forget the saved values; the node can't be run again."""
 
     def name(self):
-        """The node's name in messages, as in PyTorch: 'MulBackward0'."""
+        """The node's name in messages, as in PyTorch: 'MulBackward0'. It is that of its class."""
         return type(self).__name__
+
+    cdef str title(self):
+        """What the node is the gradient of: 'Mul'."""
+        return self.name().partition("Backward")[0]
 
     @property
     def next_functions(self):

@@ -27,8 +27,8 @@ cdef dict _why_not = {
 
 cdef object write_refused(TensorBase t, str what):
     """The error for a write to the memory of a view that can't be differentiated through it."""
-    name = t.node.name() if t.node is not None else t.record().op.name
-    return RuntimeError(f"Output {t.nr} of {name.removesuffix('Backward0')} is a view and {what} modified inplace. {_why_not[t.origin]}")
+    name = t.node.title() if t.node is not None else t.record().op.name
+    return RuntimeError(f"Output {t.nr} of {name} is a view and {what} modified inplace. {_why_not[t.origin]}")
 
 
 cdef int check_writable(TensorBase t, bint recorded) except -1:

@@ -98,7 +98,7 @@ def maker(fill, general):
     def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
         cdef TensorBase result
         cdef tuple shape
-        if out is None and layout is None and device is None and not pin_memory and not names and (dtype is None or isinstance(dtype, DType)):
+        if out is None and layout is None and device is None and not pin_memory and memory_format is None and not names and (dtype is None or isinstance(dtype, DType)):
             shape = plain_sizes(size)
             if shape is not None:
                 try:
@@ -109,5 +109,5 @@ def maker(fill, general):
                     if requires_grad:
                         result.requires_grad = True
                     return result
-        return general(size, out, dtype, layout, device, requires_grad, pin_memory, names)
+        return general(size, out, dtype, layout, device, requires_grad, pin_memory, memory_format, names)
     return make

@@ -49,7 +49,7 @@ cdef class Op(Slot):
     """An operation of the table."""
 
     def __init__(self, signature, *, str entry, bint primitive, dict vjp, tuple aux, bint nograd, Promote promote, str result,
-                 returns, tuple differentiable, str grad_name, bint alpha, explain):
+                 returns, tuple differentiable, grad_name, bint alpha, explain):
         cdef int i
         self.name = signature.name
         self.entry_name = entry
@@ -544,6 +544,8 @@ cdef class Op(Slot):
                 return default_float()
             if self.promote == SUM:
                 return int64
+            if "keepdim" not in self.where:
+                raise NotImplementedError(f"\"{self.name}\" not implemented for '{dtype_title(dtype)}'")
             raise RuntimeError(f"{self.name}(): could not infer output dtype. Input dtype must be either a floating point or complex "
                                f"dtype. Got: {dtype_title(dtype)}")
         return dtype

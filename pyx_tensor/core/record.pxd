@@ -46,7 +46,8 @@ cdef class Rule:
     cdef int index[MAX_PARAMS]
 
 cdef class Gradient:
-    cdef readonly str name
+    cdef object naming                # of nodes: a name without its ending, three names, or a function
+    cdef type node_type               # of all calls, made on the first; None where the arguments decide
     cdef readonly int n_params
     cdef int kinds[MAX_PARAMS]
     cdef int position[MAX_PARAMS]     # of the parameter's edge, where no parameter is a list
@@ -58,6 +59,7 @@ cdef class Gradient:
     cdef int n_outputs                # visible ones
     cdef tuple edges(self, OpNode node, list args)
     cdef tuple edges_of_lists(self, OpNode node, list args)
+    cdef type type_for(self, list args)
     cdef OpNode prepare(self, list args, TensorBase overwritten)
     cdef int connect(self, OpNode node, object results, tuple aux) except -1
     cdef object save_hidden(self, OpNode node, object hidden, int k)

@@ -12,7 +12,7 @@ import weakref
 
 from .device cimport Device
 from .dtype cimport DType, FLOATING
-from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, next_sequence
+from .graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge, new_node, next_sequence, node_type
 from .mode cimport ANOMALY, SAVED_HOOKS, change_mode, get_mode
 from .tensor cimport TensorBase, Version, detached, new_tensor
 from .graph import set_reviver
@@ -155,7 +155,7 @@ cdef class SavedValue:
 
     cdef str complaint(self, Node owner):
         node = owner if self.is_output else self.node
-        source = "" if node is None or isinstance(node, AccumulateGrad) else f", which is output {self.nr} of {node.name().removesuffix('Backward0')},"
+        source = "" if node is None or isinstance(node, AccumulateGrad) else f", which is output {self.nr} of {node.title()},"
         return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[{type_name(self.dtype)} {list(self.array.shape)}]{source} is at version {self.version.value}; expected version "
                 f"{self.recorded} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
@@ -257,9 +257,10 @@ cdef class Rule:
 cdef class Gradient:
     """The compiled vjps of an operation."""
 
-    def __init__(self, str name, signature, dict vjp, tuple aux, tuple differentiable):
+    def __init__(self, naming, signature, dict vjp, tuple aux, tuple differentiable):
+        """For `naming` see `grad_name` in core/definitions.py."""
         cdef int i, at = 0
-        self.name = name
+        self.naming = naming
         self.n_params = len(signature.params)
         for i in range(self.n_params):
             self.kinds[i] = signature.kinds[i]
@@ -274,9 +275,18 @@ cdef class Gradient:
         self.stand_ins = tuple([signature.params.index(a.partition("@")[2]) if "@" in a else -1 for a in aux])
         self.rules = tuple([Rule(self, signature.params, targets, function, names) for targets, function in vjp.items()])
 
+    cdef type type_for(self, list args):
+        """The class of a call's node."""
+        if isinstance(self.naming, tuple):
+            return node_type(OpNode, self.naming[2 if not isinstance(args[0], TensorBase) else not isinstance(args[1], TensorBase)])
+        if not isinstance(self.naming, str):
+            return node_type(OpNode, self.naming(*args))
+        self.node_type = node_type(OpNode, self.naming + "Backward0")
+        return self.node_type
+
     cdef OpNode prepare(self, list args, TensorBase overwritten):
         """A node with edges and saved inputs. An input in the memory about to be `overwritten` is saved as a copy."""
-        cdef OpNode node = OpNode.__new__(OpNode)
+        cdef OpNode node = <OpNode>new_node(self.node_type if self.node_type is not None else self.type_for(args))
         cdef Rule rule
         cdef int i, k
         node.gradient = self
@@ -448,9 +458,6 @@ cdef class SavedOutputs:
 @cython.trashcan(True)
 cdef class OpNode(Node):
     """One recorded call of an operation of the table."""
-
-    def name(self):
-        return self.gradient.name + "Backward0"
 
     cdef object release(self):
         cdef bint kept = self.output is not None or self.aux is not None

@@ -24,7 +24,7 @@ from .mode cimport INFERENCE, TRACK_DERIVED, get_mode
 from .slot cimport Slot
 
 from .dtype import by_name
-from .memory_format import contiguous_format
+from .memory_format import channels_last, channels_last_3d, lies_in
 from .size import Size
 
 cnp.import_array()
@@ -463,10 +463,10 @@ cdef class TensorBase:
         return g.offset
 
     def is_contiguous(self, memory_format=None):
-        """True where the elements lie in row-major order without gaps."""
+        """True where the elements lie without gaps in row-major order, or that of an image format."""
         cdef Geometry g
-        if memory_format not in (None, contiguous_format):
-            raise NotImplementedError(f"is_contiguous: memory_format {memory_format} isn't supported")
+        if memory_format is channels_last or memory_format is channels_last_3d:
+            return lies_in(self.shape_(), self.stride(), memory_format)
         load_geometry(self, &g)
         return geometry.is_contiguous(&g)
 

@@ -114,7 +114,7 @@ def _define_max(spatial):
     return op(method=False, hidden=spatial > 1)(pool)
 
 
-@op(method=False, hidden=True, grad_name="MaxPool", vjp=dict(input=lambda B, g, input_shape, indices, spatial:
+@op(method=False, hidden=True, grad_name=lambda input, indices, spatial: f"AdaptiveMaxPool{spatial}DBackward0", vjp=dict(input=lambda B, g, input_shape, indices, spatial:
     put(B, g, indices, tuple(input_shape[len(input_shape) - spatial:]))))
 def _at_indices(B, input: T, indices: Raw, spatial):
     """The elements at places in their planes of the last `spatial` dims."""

@@ -78,7 +78,13 @@ def _why_not_clamp(input, *bounds):
             check_scalar("clamp", "bound", bound, input.dtype)
 
 
-@op(exact_out=True, promote="common", numbers="second", inplace=True, refuse=_why_not_clamp, vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
+def _clamp_name(input, min, max):
+    """A node's name: bounds that are numbers have one of their own."""
+    return f"ClampBackward{int(not (hasattr(min, 'dtype') or hasattr(max, 'dtype')))}"
+
+
+@op(exact_out=True, promote="common", numbers="second", inplace=True, refuse=_why_not_clamp, grad_name=_clamp_name,
+    vjp=dict(input=_clamp_vjp, min=_bound_vjp(True), max=_bound_vjp(False)))
 def clamp(B, input: T, min: T = None, max: T = None):
     """`input` limited to [min, max]; bounds are numbers or tensors, one may be missing. The gradient passes at a bound.
 

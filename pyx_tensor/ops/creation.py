@@ -1,4 +1,6 @@
 """Making tensors: from shapes, from Python data, from arrays."""
+import math
+
 import numpy as np
 
 from ..core import overrides
@@ -10,7 +12,7 @@ from ..core.dtype import by_name, get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import read_dtype, result_dtype
 from ..core.making import fill_linspace, maker, new_filled, only_python_numbers, sizes_of
-from ..core.memory_format import preserve_format, strided
+from ..core.memory_format import contiguous_format, preserve_format, strided, strides_in, strides_like
 from ..core.protocol import OutOfMemoryError, allocating
 from ..core.record import namespace as B
 from ..core.operands import as_int, as_number, check_scalar, integer_range
@@ -41,7 +43,19 @@ def _check_like(name, input):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None):
+def laid_out(shape, strides, make):
+    """What `make(shape)` gives, with these strides in memory (None: row-major)."""
+    if strides is None or tuple(strides) == strides_in(shape, contiguous_format):
+        return make(shape)
+    flat = make((math.prod(shape),))
+    return B.as_strided(flat, shape, strides, 0).detach() if flat.device.backend.strided else flat.reshape(shape)
+
+
+def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None, strides=None):
+    if strides is not None:
+        result = laid_out(shape, strides, lambda sizes: _new(name, sizes, fill, dtype, device, False))
+        result.requires_grad = requires_grad
+        return result
     dtype = read_dtype(name, dtype)
     if layout is not None and layout is not strided:
         return zeros_of_layout(name, shape, fill, layout, dtype or get_default_dtype(), _device(device), requires_grad)
@@ -64,8 +78,10 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None)
 
 
 def _maker(name, fill, meaning):
-    def general(sizes, out, dtype, layout, device, requires_grad, pin_memory, names):
-        result = _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype, device, requires_grad, out, layout)
+    def general(sizes, out, dtype, layout, device, requires_grad, pin_memory, memory_format, names):
+        shape = sizes_of(name, sizes, _size_keyword(name, names))
+        strides = None if memory_format is None else strides_in(shape, memory_format)
+        result = _new(name, shape, fill, dtype, device, requires_grad, out, layout, strides)
         return pinned(result) if pin_memory else result
     make = maker(fill, general)
     make.__name__ = make.__qualname__ = name
@@ -74,9 +90,10 @@ def _maker(name, fill, meaning):
     Args:
         size: ints, or one sequence of them.
         dtype: the default floating type unless given. device, requires_grad, out: as everywhere.
+        memory_format: row-major unless given.
 
     Raises:
-        RuntimeError: a size is negative, or memory doesn't suffice.
+        RuntimeError: a size is negative, memory doesn't suffice, or the format needs another number of dims.
     """
     return creates(make)
 
@@ -135,16 +152,24 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     return result
 
 
+def strides_for(input, memory_format):
+    """The strides of a new tensor like `input`."""
+    shape = tuple(input.shape)
+    return strides_like(shape, input.stride()) if memory_format in (None, preserve_format) else strides_in(shape, memory_format)
+
+
 def _like_maker(name, fill, meaning):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
         if overrides.is_asked_about(input):
             return overrides.ask(make, (input,), (input,), dict(dtype=dtype, layout=layout, device=device, requires_grad=requires_grad))
         _check_like(name, input)
-        if dtype is None and device is None and layout is None and not requires_grad:
+        row_major = memory_format is preserve_format and input.is_contiguous()
+        if row_major and dtype is None and device is None and layout is None and not requires_grad:
             return new_like(input, fill)
-        return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad, None, layout or input.layout)
+        strides = None if row_major or (layout or input.layout) is not strided else strides_for(input, memory_format)
+        return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad, None, layout or input.layout, strides)
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}."
+    make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}; with its strides too, unless it has gaps or another memory format is given."
     return creates(make)
 
 
@@ -162,7 +187,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     fill_value = as_number("full_like", "fill_value", fill_value)
     dtype = read_dtype("full_like", dtype)
     check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
-    return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad)
+    return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad,
+                strides=strides_for(input, memory_format))
 
 
 def _new_method(name, fill):

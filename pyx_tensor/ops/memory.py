@@ -1,6 +1,7 @@
 """Writing to a tensor's memory, and moving it."""
 from ..core.copying import resize
 from ..core.definitions import methods, op
+from ..core.memory_format import contiguous_format, strides_in
 from ..core.operands import check_scalar
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
@@ -8,7 +9,7 @@ from ..core.tensor import TensorBase
 from ..core.writing import copy_method, fill_method
 
 
-@op(hidden=True, inplace=True, grad_name="Copy", vjp=dict(input=lambda B, g: B.zeros_like(g), src=lambda B, g: g))
+@op(hidden=True, inplace=True, grad_name=lambda *_: "CopyBackwards", vjp=dict(input=lambda B, g: B.zeros_like(g), src=lambda B, g: g))
 def _assign(B, input: T, src: T):
     """`src`, broadcast to the shape of `input`."""
     return B.expand(src, tuple(input.shape))
@@ -91,6 +92,8 @@ def resize_(self, *sizes, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     if tuple(self.shape) != sizes:
         resize(self, sizes)
+    if memory_format not in (None, contiguous_format):
+        self._adopt(B.as_strided(self.detach(), sizes, strides_in(sizes, memory_format), self.storage_offset()))
     return self
 
 

@@ -38,7 +38,8 @@ def _linear_parameters(B, g, input, weight_shape, needs):
     return to_weight, B.sum(g) if needs[1] else None
 
 
-@op(promote="same", method=False, hidden=True, grad_name="Addmm", explain=_explain_linear, vjp={
+@op(promote="same", method=False, hidden=True, explain=_explain_linear,
+    grad_name=lambda input, weight, bias: "MmBackward0" if bias is None else "AddmmBackward0", vjp={
     "input": _linear_input, ("weight", "bias"): _linear_parameters})
 def linear(B, input: T, weight: T, bias: T = None):
     """`input @ weight.T + bias` over the last dim.

@@ -133,7 +133,7 @@ def xlogy(B, input: T, other: T):
     return B._xlogy(*_both(B, input, other))
 
 
-@op(promote="float", hidden=True, grad_name="Xlog1py", vjp=_product_with_log(lambda B, x: B.log1p(x), lambda B, x: B.add(x, 1)))
+@op(promote="float", hidden=True, grad_name="SpecialXlog1Py", vjp=_product_with_log(lambda B, x: B.log1p(x), lambda B, x: B.add(x, 1)))
 def _xlog1py(B, input: T, other: T):
     """`xlog1py` of two tensors."""
     return _zero_wins(B, B.mul(input, B.log1p(other)), input, other)

@@ -49,7 +49,7 @@ def _why_not_negate(input):
 
 
 @primitive(public=("sub", "subtract"), promote="common", inplace=True, alpha=True, explain=_why_not_subtract, refuse=_why_not_subtract,
-           vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
+           grad_name=("SubBackward0", "SubBackward0", "RsubBackward1"), vjp=dict(input=lambda B, g: g, other=lambda B, g: B.neg(g)))
 def sub(B, input: T, other: T):
     """`input - alpha * other`, element by element; arguments as for `add`. Bool tensors are refused."""
 
@@ -111,14 +111,14 @@ def floor_divide(B, input: T, other: T):
     """`input / other` rounded towards minus infinity."""
 
 
-@primitive(promote="common", inplace=True, vjp=dict(
+@primitive(promote="common", inplace=True, grad_name=("RemainderBackward1", "RemainderBackward0", "RemainderBackward1"), vjp=dict(
     input=lambda B, g: g,
     other=lambda B, g, input, other: B.neg(B.mul(g, B.floor(B.div(input, other))))))
 def remainder(B, input: T, other: T):
     """`input` modulo `other`, with the sign of `other`, as Python's `%`."""
 
 
-@primitive(numbers="second", promote="common", inplace=True, vjp=dict(
+@primitive(numbers="second", promote="common", inplace=True, grad_name=("FmodBackward1", "FmodBackward0", "FmodBackward1"), vjp=dict(
     input=lambda B, g: g,
     other=lambda B, g, input, other: B.neg(B.mul(g, B.trunc(B.div(input, other))))))
 def fmod(B, input: T, other: T):
@@ -153,7 +153,8 @@ def _why_not_pow(input, exponent):
     check_scalar("pow", "exponent", exponent, input.dtype)
 
 
-@primitive(promote="common", inplace=True, refuse=_why_not_pow, vjp=dict(input=_pow_base, exponent=_pow_exponent))
+@primitive(promote="common", inplace=True, refuse=_why_not_pow, grad_name=("PowBackward1", "PowBackward0", "PowBackward2"),
+           vjp=dict(input=_pow_base, exponent=_pow_exponent))
 def pow(B, input: T, exponent: T):
     """`input ** exponent`, element by element. Integers to negative integer powers are refused."""
 
@@ -220,7 +221,7 @@ def hypot(B, input: T, other: T):
     return B.mul(big, B.sqrt(B.add(B.mul(ratio, ratio), 1)))
 
 
-@primitive(numbers="second", promote="float", inplace=True, vjp=dict(
+@primitive(numbers="second", promote="float", inplace=True, grad_name=("CopysignBackward0", "CopysignBackward1", "CopysignBackward0"), vjp=dict(
     input=lambda B, g, y, input: B.mul(g, B.masked_fill(B.div(y, input), B.eq(input, 0), 0)),
     other=lambda B, g: B.zeros_like(g)))
 def copysign(B, input: T, other: T):
@@ -301,7 +302,7 @@ def log10(B, input: T):
     return B.mul(B.log(input), 1 / math.log(10))
 
 
-@op(promote="float", inplace=True, vjp=dict(input=lambda B, g, input: B.div(g, B.add(conjugate(B, input), 1))))
+@op(promote="float", inplace=True, grad_name="Log1P", vjp=dict(input=lambda B, g, input: B.div(g, B.add(conjugate(B, input), 1))))
 def log1p(B, input: T):
     """`log(1 + input)`, accurate near 0."""
     u = B.add(input, 1)

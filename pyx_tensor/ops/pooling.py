@@ -83,7 +83,7 @@ def put(B, values, indices, size):
 
 
 # --- the greatest -------------------------------------------------------------------------------------------------
-@op(method=False, hidden=True, entry="max_pool", grad_name="MaxPool", vjp=dict(input=lambda B, g, input, kernel, grid, stride, padding, dilation:
+@op(method=False, hidden=True, entry="max_pool", grad_name=lambda input, kernel, *_: f"MaxPool{len(kernel)}DWithIndicesBackward0", vjp=dict(input=lambda B, g, input, kernel, grid, stride, padding, dilation:
     B._max_pool_backward(g, input, kernel, grid, stride, padding, dilation)))
 def _max_pool(B, input: T, kernel, grid, stride, padding, dilation):
     """The greatest element of each window; NaN where there is one."""
@@ -125,7 +125,7 @@ def window_counts(size, kernel, grid, stride, padding, include_pad):
     return [max(min(start + kernel, size) - max(start, 0), 1) for start in starts]
 
 
-@op(method=False, hidden=True, entry="avg_pool", grad_name="AvgPool", vjp=dict(input=lambda B, g, input_shape, kernel, grid, stride, padding, include_pad, divisor:
+@op(method=False, hidden=True, entry="avg_pool", grad_name=lambda input, kernel, *_: f"AvgPool{len(kernel)}DBackward0", vjp=dict(input=lambda B, g, input_shape, kernel, grid, stride, padding, include_pad, divisor:
     B._avg_pool_backward(g, tuple(input_shape[len(input_shape) - len(kernel):]), kernel, grid, stride, padding, include_pad, divisor)))
 def _avg_pool(B, input: T, kernel, grid, stride, padding, include_pad, divisor):
     """The sum of each window over the number of its elements, or over `divisor`."""
@@ -278,7 +278,7 @@ max_pool3d, max_pool3d_with_indices = _define_max(3)
 avg_pool1d, avg_pool2d, avg_pool3d = _define_avg(1), _define_avg(2), _define_avg(3)
 
 
-@op(method=False, hidden=True, grad_name="MaxUnpool", vjp=dict(input=lambda B, g, indices, size: taken(B, g, indices, len(size))))
+@op(method=False, hidden=True, grad_name=lambda input, indices, size: f"MaxUnpool{len(size)}DBackward0", vjp=dict(input=lambda B, g, indices, size: taken(B, g, indices, len(size))))
 def _max_unpool(B, input: T, indices: Raw, size):
     """Planes of zeros with the input's elements at their places."""
     lead = tuple(input.shape[:input.ndim - len(size)])

@@ -11,7 +11,7 @@ from ..core.protocol import allocating
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
-from .creation import _CPU, _device, _from_host, creates, from_numpy
+from .creation import _CPU, _device, _from_host, creates, from_numpy, laid_out, strides_for
 
 
 class Generator(_stream.Generator):
@@ -83,10 +83,10 @@ def _checked(generator):
 
 
 # --- new tensors --------------------------------------------------------------------------------------------------
-def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None):
+def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None, strides=None):
     """A new tensor filled on the host by draw(generator, array)."""
     dtype = read_dtype(name, dtype) or (out.dtype if out is not None else get_default_dtype())
-    result = new_filled(shape, None, dtype, _CPU)
+    result = laid_out(shape, strides, lambda sizes: new_filled(sizes, None, dtype, _CPU))
     _draw(name, draw, _checked(generator), result.array, dtype)
     if out is not None:
         return out.resize_(shape).copy_(result)
@@ -110,7 +110,8 @@ def _sized(name, draw, meaning):
         return _drawn(name, sizes_of(name, size, names.get("size")), draw, dtype, device, requires_grad, generator, out)
 
     def make_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
-        return _drawn(name, tuple(input.shape), draw, dtype or input.dtype, device or input.device, requires_grad, generator)
+        return _drawn(name, tuple(input.shape), draw, dtype or input.dtype, device or input.device, requires_grad, generator,
+                      strides=strides_for(input, memory_format))
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the given shape, drawn from {meaning}."
     make_like.__name__ = make_like.__qualname__ = name + "_like"
@@ -135,17 +136,21 @@ def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, 
     """
     if size is None or isinstance(high, (tuple, list)):
         low, high, size = 0, low, high if size is None else size
+    return _integers(low, high, sizes_of("randint", (size,), None), dtype or by_name["int64"], device, requires_grad, generator, out)
+
+
+def _integers(low, high, shape, dtype, device, requires_grad, generator=None, out=None, strides=None):
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _drawn("randint", sizes_of("randint", (size,), None), lambda g, a: g.fill_random(a, low, high), dtype or by_name["int64"], device,
-                  requires_grad, generator, out)
+    return _drawn("randint", shape, lambda g, a: g.fill_random(a, low, high), dtype, device, requires_grad, generator, out, strides)
 
 
 @creates
 def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
     """Integers of [low, high), in the shape, dtype and device of `input`."""
     low, high = _bounds(low, high)
-    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+    return _integers(low, high, tuple(input.shape), dtype or input.dtype, device or input.device, requires_grad,
+                     strides=strides_for(input, memory_format))
 
 
 @creates

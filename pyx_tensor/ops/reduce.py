@@ -31,7 +31,12 @@ def _count(input_shape, dim):
     return n
 
 
-@primitive(promote="sum", vjp=dict(input=_spread))
+def _sum_name(kind):
+    """A node's name: along dims it ends in 1."""
+    return lambda input, dim, *rest: f"{kind}Backward{int(builtins.bool(dim) and len(dim) < input.ndim)}"
+
+
+@primitive(promote="sum", grad_name=_sum_name("Sum"), vjp=dict(input=_spread))
 def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The sum of all elements, or along dims.
 
@@ -41,7 +46,7 @@ def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """
 
 
-@primitive(promote="float_only", vjp=dict(
+@primitive(promote="float_only", grad_name=_sum_name("Mean"), vjp=dict(
     input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), builtins.max(_count(input_shape, dim), 1))))
 def mean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The mean of all elements, or along dims; NaN of nothing. Floating-point and complex tensors only."""
@@ -59,7 +64,7 @@ def _prod_vjp(B, g, y, input, dim, keepdim):
     return B.mul(_spread(B, g, tuple(input.shape), dim, keepdim), others)
 
 
-@primitive(promote="sum", vjp=dict(input=_prod_vjp))
+@primitive(promote="sum", grad_name=_sum_name("Prod"), vjp=dict(input=_prod_vjp))
 def prod(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The product of all elements, or along a dim."""
 
@@ -110,6 +115,17 @@ def amin(B, input: T, dim: Dims = (), keepdim=False):
     """The smallest element of all, or along dims."""
 
 
+def _of_all(name, kind):
+    """`amax` or `amin` of all elements, as the form of max or min without a dim."""
+    def define(B, input: T, dim: Dims = (), keepdim=False):
+        pass
+    define.__name__, define.__doc__ = f"_{kind.lower()}_of_all", f"`{name}` of all elements."
+    return primitive(hidden=True, entry=name, promote="common", grad_name=lambda *_: f"{kind}Backward1", vjp=dict(input=_extreme_vjp))(define)
+
+
+_max_of_all, _min_of_all = _of_all("amax", "Max"), _of_all("amin", "Min")
+
+
 @primitive(exact_out=True, promote="common", result="int64", nograd=True)
 def argmax(B, input: T, dim: Dim = None, keepdim=False):
     """The index of the largest element along a dim, or in the flattened tensor; the first where several are equal."""
@@ -137,7 +153,7 @@ def _with_index(name, choose, meaning):
         values = B.gather(input, dim, index) if input.ndim else B.clone(input)
         return (values, index) if keepdim or not input.ndim else (B.squeeze(values, dim), B.squeeze(index, dim))
     define.__name__, define.__doc__ = name, f"The {meaning} along a dim and its index."
-    return op(promote="common", entry=name, named=name[:3], returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=meaning.capitalize(),
+    return op(promote="common", entry=name, named=name[:3], returns=("values", "indices"), nondiff=("indices",), hidden=True, grad_name=name[:3].capitalize(),
               vjp=dict(input=_picked_vjp))(define)
 
 
@@ -164,8 +180,8 @@ def _max_or_min(name, pair, all_, elementwise, meaning):
     return op(call=lambda operation: extremum_function(operation, operations["a" + name]))(define)
 
 
-max = _max_or_min("max", lambda B: B.max_dim, lambda B: B.amax, lambda B: B.maximum, "largest")
-min = _max_or_min("min", lambda B: B.min_dim, lambda B: B.amin, lambda B: B.minimum, "smallest")
+max = _max_or_min("max", lambda B: B.max_dim, lambda B: B._max_of_all, lambda B: B.maximum, "largest")
+min = _max_or_min("min", lambda B: B.min_dim, lambda B: B._min_of_all, lambda B: B.minimum, "smallest")
 
 
 @op(result="bool", nograd=True, hidden=True, entry="any")

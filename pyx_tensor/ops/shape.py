@@ -62,7 +62,12 @@ def t(B, input: T):
     """The transpose of a matrix; tensors of fewer dims as they are."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return B.transpose(input, 0, 1) if input.ndim == 2 else B.alias(input)
+    return B._t(input, 0, 1) if input.ndim == 2 else B.alias(input)
+
+
+@view_op("transpose", lambda B, g, dim0, dim1: B.transpose(g, dim0, dim1), hidden=True, grad_name="T")
+def _t(B, input: T, dim0, dim1):
+    """`transpose`, as `t` calls it."""
 
 
 @view_op("alias", lambda B, g: g, hidden=True)
@@ -70,7 +75,8 @@ def alias(B, input: T):
     """The tensor itself as a view."""
 
 
-@view_op("squeeze", lambda B, g, input_shape: B.reshape(g, input_shape))
+@view_op("squeeze", lambda B, g, input_shape: B.reshape(g, input_shape),
+         grad_name=lambda input, dim: f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}")
 def squeeze(B, input: T, dim=None):
     """A view without dims of size 1: all of them, or those named."""
 
@@ -286,7 +292,8 @@ def _equal_lengths(size, step):
     return [min(step, size - at) for at in range(0, size, step)] if size else [0]
 
 
-@op()
+@op(entry=False, vjp=dict(input=lambda B, g, dim: B.cat(g, dim)),
+    grad_name=lambda input, sizes, dim: "SplitBackward0" if isinstance(sizes, int) else "SplitWithSizesBackward0")
 def split(B, input: T, split_size_or_sections: Ints, dim: Dim = 0):
     """Views of consecutive parts of a dim: of one length (the last may be shorter), or of the lengths given."""
     if input.ndim == 0:
@@ -346,7 +353,7 @@ def tensor_split(B, input: T, indices_or_sections, dim: Dim = 0):
     return tuple([B._slice(input, dim, a, b, 1) for a, b in zip(ends[:-1], ends[1:])])
 
 
-@op()
+@op(entry=False, vjp=dict(input=lambda B, g, dim: B.stack(g, dim)))
 def unbind(B, input: T, dim: Dim = 0):
     """A view of every index of a dim."""
     if input.ndim == 0:
@@ -358,17 +365,23 @@ def unbind(B, input: T, dim: Dim = 0):
 # --- copies -------------------------------------------------------------------------------------------------------
 @op(call=clone_function, vjp=dict(input=lambda B, g: g))
 def clone(B, input: T, *, memory_format=preserve_format):
-    """A copy with memory of its own, in the same order of dims (or row-major: `contiguous_format`)."""
-    return copied(input, memory_format is not contiguous_format)
+    """A copy with memory of its own, in the same order of dims, or in the format that is given."""
+    if memory_format is contiguous_format or input.is_contiguous() and memory_format in (None, preserve_format):
+        return copied(input)
+    return B.empty_like(input, memory_format=memory_format or preserve_format).copy_(input)
 
 
 @op(call=contiguous_function)
 def contiguous(B, input: T, memory_format=None):
-    """The tensor itself where its elements lie in order, else a copy in which they do."""
-    return input if input.is_contiguous() else B.clone(input, memory_format=contiguous_format)
+    """The tensor itself where its elements lie in row-major order (or that of another format), else a copy in which they do."""
+    if input.is_contiguous(memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return B.clone(input, memory_format=memory_format or contiguous_format)
 
 
-@op(hidden=True, vjp=dict(input=lambda B, g: g))
+@op(hidden=True, grad_name="ToCopy", vjp=dict(input=lambda B, g: g))
 def _convert(B, input: T, dtype, device, non_blocking=False):
     """The values in another dtype and on another device; the gradient is brought back by the engine."""
     return converted(input, dtype, device, non_blocking)

@@ -84,7 +84,7 @@ def _layout(name):
 
 _EMPTY = (list, dict, tuple, int, float, str, bool)
 _CALLS = {
-    **{function: function for function in builders.BY_NAME.values()}, builders.rebuild_from_type: builders.rebuild_from_type,
+    **{function: function for function in (*builders.BY_NAME.values(), *builders.UNINITIALIZED.values())}, builders.rebuild_from_type: builders.rebuild_from_type,
     **NUMPY_CALLS, **{cls: _empty(cls) for cls in _EMPTY},
     Size: _size, make_device: make_device, _layout: _layout, _encode: _encode, bytearray: _bytearray,
     collections.OrderedDict: _pairs(collections.OrderedDict), collections.Counter: _pairs(collections.Counter), collections.defaultdict: _default_dict,
@@ -97,6 +97,7 @@ TORCH = {
     **{("torch._utils", name): function for name, function in builders.BY_NAME.items()},
     ("torch._tensor", "_rebuild_from_type_v2"): builders.rebuild_from_type, ("torch.serialization", "_get_layout"): _layout,
     ("torch", "Size"): Size, ("torch", "device"): make_device, ("torch", "Tensor"): Tensor, ("torch._tensor", "Tensor"): Tensor,
+    **{("torch.nn.parameter", name): function for name, function in builders.UNINITIALIZED.items()},
     ("torch.nn.parameter", "Parameter"): Parameter, ("torch", "strided"): strided, ("torch", "sparse_coo"): sparse_coo,
     ("torch", "sparse_csr"): sparse_csr,
     **{("torch", name): value for name, value in vars(formats).items() if isinstance(value, memory_format)},

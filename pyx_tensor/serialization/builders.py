@@ -157,6 +157,14 @@ def _refused(what):
     return build
 
 
+def _uninitialized(name):
+    def build(requires_grad):
+        from ..nn import parameter
+        return getattr(parameter, name)(bool(requires_grad))
+    return build
+
+
+UNINITIALIZED = {name: _uninitialized(name) for name in ("UninitializedParameter", "UninitializedBuffer")}      # of lazy layers
 TENSOR_BUILDERS = (rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_parameter, rebuild_parameter_with_state)
 BY_NAME = {
     "_rebuild_tensor": rebuild_tensor, "_rebuild_tensor_v2": rebuild_tensor_v2, "_rebuild_tensor_v3": rebuild_tensor_v3,

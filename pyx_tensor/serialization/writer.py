@@ -195,6 +195,8 @@ class _Writing:
     def _save_tensor(self, tensor):
         if tensor.layout is not strided:
             return self._save_sparse(tensor)
+        if type(tensor).__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):     # a class that has a way of its own
+            return super().save(tensor)
         self.framer.commit_frame()
         self.memories.see(tensor)
         attributes = tensor.__dict__

@@ -1,4 +1,4 @@
-"""Images: convolution and pooling."""
+"""Images: convolution, pooling and normalisation."""
 from .base import _Family
 
 
@@ -11,6 +11,9 @@ class Convolution(_Family):
         "(8,256,56,56) to 64, 1x1": ((8, 256, 56, 56), (64, 256, 1, 1), 1, 0, 1),
         "(32,1,28,28) to 32, 5x5": ((32, 1, 28, 28), (32, 1, 5, 5), 1, 2, 1),
         "(8,64,56,56) depthwise 3x3": ((8, 64, 56, 56), (64, 1, 3, 3), 1, 1, 64),
+        "(8,64,56,56) to 128, 3x3, step 2": ((8, 64, 56, 56), (128, 64, 3, 3), 2, 1, 1),
+        "(8,64,16,16) to 128, 3x3, step 2": ((8, 64, 16, 16), (128, 64, 3, 3), 2, 1, 1),
+        "(8,256,4,4) to 512, 3x3, step 2": ((8, 256, 4, 4), (512, 256, 3, 3), 2, 1, 1),
     }
     prepare = f"""
 shapes = {shapes!r}
@@ -50,4 +53,21 @@ g = torch.randn(8, 64, 56, 56)
         "max": "F.max_pool2d(x, 3, 2, 1)", "average": "F.avg_pool2d(x, 3, 2, 1)",
         "max, gradient": "torch.autograd.grad(F.max_pool2d(leaf, 3, 2, 1), leaf, g)",
         "average, gradient": "torch.autograd.grad(F.avg_pool2d(leaf, 3, 2, 1), leaf, g)",
+    }
+
+
+class Normalization(_Family):
+    """Batch norm of (8, 64, 56, 56): in training, with its gradients, and by the running statistics."""
+    prepare = """
+F = torch.nn.functional
+x, g = torch.randn(8, 64, 56, 56), torch.randn(8, 64, 56, 56)
+leaf, weight, bias = torch.randn(8, 64, 56, 56, requires_grad=True), torch.ones(64, requires_grad=True), torch.zeros(64, requires_grad=True)
+mean, var = torch.zeros(64), torch.ones(64)
+
+def normalized():
+    return F.batch_norm(leaf, mean, var, weight, bias, True)
+"""
+    cases = {
+        "training": "F.batch_norm(x, mean, var, None, None, True)", "evaluation": "F.batch_norm(x, mean, var)",
+        "training, all gradients": "torch.autograd.grad(normalized(), (leaf, weight, bias), g)",
     }

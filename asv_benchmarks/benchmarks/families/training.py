@@ -28,6 +28,46 @@ images_step = training_step(images, torch.optim.SGD(images.parameters(), lr=0.01
              "CNN 32-64-128-10, batch 64, SGD": "images_step()"}
 
 
+class Residual(_Family):
+    """ResNet-18: a training step on 8 images of 64 x 64, and the answer to one of 224 x 224."""
+    prepare = """
+nn = torch.nn
+
+class Block(nn.Module):
+    def __init__(self, channels, outputs, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(channels, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.conv2, self.bn2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.relu, self.downsample = nn.ReLU(inplace=True), None
+        if channels != outputs:
+            self.downsample = nn.Sequential(nn.Conv2d(channels, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        return self.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+def resnet():
+    widths = (64, 64, 128, 256, 512)
+    blocks = [Block(i if first else o, o, 2 if first and i != o else 1) for i, o in zip(widths, widths[1:]) for first in (True, False)]
+    return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
+
+learning, answering = resnet(), resnet().eval()
+optimizer = torch.optim.SGD(learning.parameters(), lr=0.01, momentum=0.9)
+images, labels, image = torch.randn(8, 3, 64, 64), torch.randint(0, 1000, (8,)), torch.randn(1, 3, 224, 224)
+
+def residual_step():
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(learning(images), labels).backward()
+    optimizer.step()
+
+def answer():
+    with torch.no_grad():
+        return answering(image)
+"""
+    cases = {"training step, 8 of 64 x 64": "residual_step()", "inference, 1 of 224 x 224": "answer()"}
+
+
 class Sequences(_Family):
     """Training steps of models of sequences: a recurrent language model, and a small GPT."""
     prepare = """

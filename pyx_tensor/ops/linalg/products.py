@@ -46,7 +46,12 @@ def _explain_matmul(input, other):
     return f"the batch dimensions of the operands don't broadcast: shapes {list(input.shape)} and {list(other.shape)}"
 
 
-@primitive(promote="same", explain=_explain_matmul, vjp=dict(input=_matmul_input, other=_matmul_other))
+def _matmul_name(input, other):
+    """A node's name, by the dims of the operands."""
+    return f"{ {(2, 2): 'Mm', (2, 1): 'Mv', (1, 1): 'Dot'}.get((input.ndim, other.ndim), 'Bmm')}Backward0"
+
+
+@primitive(promote="same", explain=_explain_matmul, grad_name=_matmul_name, vjp=dict(input=_matmul_input, other=_matmul_other))
 def matmul(B, input: T, other: T):
     """The matrix product.
 
