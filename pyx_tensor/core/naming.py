@@ -14,3 +14,9 @@ def typename(obj):
     cls = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(cls, "__module__", None)
     return cls.__qualname__ if module in (None, "builtins") else f"{module}.{cls.__qualname__}"
+
+
+def needs_floating(name, input):
+    """NotImplementedError for a tensor that isn't of floating-point numbers."""
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")

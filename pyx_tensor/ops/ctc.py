@@ -167,6 +167,8 @@ def ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blank
     if log_probs.ndim != 3:
         raise RuntimeError(f"ctc_loss: expected log_probs of shape (T, N, C) or (T, C), got {list(log_probs.shape)}")
     steps, batch, classes = log_probs.shape
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     input_lengths = _lengths("input_lengths", input_lengths, batch, steps, where)

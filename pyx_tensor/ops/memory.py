@@ -1,7 +1,7 @@
 """Writing to a tensor's memory, and moving it."""
 from ..core.copying import resize
 from ..core.definitions import methods, op
-from ..core.memory_format import contiguous_format, strides_in
+from ..core.memory_format import strides_in
 from ..core.operands import check_scalar
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
@@ -92,7 +92,7 @@ def resize_(self, *sizes, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     if tuple(self.shape) != sizes:
         resize(self, sizes)
-    if memory_format not in (None, contiguous_format):
+    if memory_format is not None:
         self._adopt(B.as_strided(self.detach(), sizes, strides_in(sizes, memory_format), self.storage_offset()))
     return self
 

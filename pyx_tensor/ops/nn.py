@@ -1,5 +1,6 @@
 """What layers and losses compute: linear maps, softmax, normalisation, look-up of rows, negative log likelihood."""
 from ..core.definitions import op
+from ..core.naming import needs_floating
 from ..core.operands import prepare_write
 from ..core.record import namespace
 from ..core.signature import Dim, Raw, T, Type
@@ -179,6 +180,7 @@ def layer_norm(B, input: T, normalized_shape, weight: T = None, bias: T = None, 
     if tuple(input.shape)[-len(shape):] != shape:
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
                            f"input of size{list(input.shape)}")
+    needs_floating("layer_norm", input)
     return B._layer_norm(input, len(shape), weight, bias, eps)
 
 
@@ -316,12 +318,15 @@ def embedding(B, weight: T, indices: Raw, padding_idx=-1, scale_grad_by_freq=Fal
 
     Raises:
         IndexError: an index isn't in [0, rows).
+        RuntimeError: there are indices and no rows, or they or the matrix aren't of that kind.
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype.name not in ("int32", "int64"):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
                            f"{indices.type()} instead (while checking arguments for embedding)")
+    if not weight.shape[0] and indices.numel():
+        raise RuntimeError("embedding: a table without rows has none to look up")
     try:
         if sparse:
             return B._rows_sparsely(weight, indices.long(), padding_idx, scale_grad_by_freq)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ..core.definitions import op
 from ..core.dtype import by_name
+from ..core.naming import needs_floating
 from ..core.signature import Raw, T
 from .sliding import covered, each, extent, hashable
 
@@ -214,11 +215,6 @@ def _max_arguments(spatial, input, kernel_size, stride, padding, dilation, ceil_
     return plan
 
 
-def _needs_floating(name, input):
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
-
-
 # --- public -------------------------------------------------------------------------------------------------------
 def _define_max(spatial):
     def pool(B, input: T, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -252,7 +248,7 @@ def _define_avg(spatial):
             raise RuntimeError("divisor must be not zero")
         kernel, grid, stride, padding, _ = _plan(name, spatial, tuple(input.shape), hashable(kernel_size), hashable(stride), hashable(padding), 1,
                                                  bool(ceil_mode))
-        _needs_floating(name, input)
+        needs_floating(name, input)
         return B._avg_pool(input, kernel, grid, stride, padding, bool(count_include_pad), divisor_override or 0)
 
     pool.__name__ = name

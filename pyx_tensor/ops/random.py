@@ -243,6 +243,8 @@ def dropout(B, input: T, p, train):
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or input.numel() == 0:
         return input
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype}: dropout scales elements")
     if p == 1:
         return B.mul(input, B.zeros((), dtype=input.dtype, device=input.device))
     mask = empty_in_order_of(input, dtype=by_name["bool"], device="cpu")

@@ -305,3 +305,30 @@ def test_a_resnet_18_of_pytorch_gives_the_same_logits(form):
     again = resnet18(torch.nn).eval()
     again.load_state_dict(over(pyx_tensor.save, torch.load, ours.state_dict(), form, weights_only=True))
     assert np.array_equal(again(torch.from_numpy(x)).detach().numpy(), expected)
+
+
+LAZY = ["LazyLinear(3)", "LazyConv1d(4, 3)", "LazyConv2d(4, 3)", "LazyConv3d(4, 3)", "LazyConvTranspose1d(4, 3)", "LazyConvTranspose2d(4, 3)",
+        "LazyConvTranspose3d(4, 3)", "LazyBatchNorm1d()", "LazyBatchNorm2d()", "LazyBatchNorm3d()", "LazyInstanceNorm1d(affine=True)",
+        "LazyInstanceNorm2d(affine=True, track_running_stats=True)", "LazyInstanceNorm3d()"]
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize("writer, reader", [(pyx_tensor, pyx_tensor), (pyx_tensor, torch), (torch, pyx_tensor)])
+def test_parameters_without_a_shape(name, writer, reader):
+    """The state of a lazy layer before its first call is written and read; PyTorch reads it with `weights_only=False` alone."""
+    state = eval(f"nn.{name}", dict(nn=writer.nn)).state_dict()
+    file = io.BytesIO()
+    writer.save(state, file)
+    file.seek(0)
+    found = reader.load(file, weights_only=reader is pyx_tensor)
+    assert {key: type(value).__name__ for key, value in found.items()} == {key: type(value).__name__ for key, value in state.items()}
+    eval(f"nn.{name}", dict(nn=reader.nn)).load_state_dict(found)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_a_lazy_layer_is_written_whole():
+    file = io.BytesIO()
+    pyx_tensor.save(pyx_tensor.nn.LazyLinear(3), file)
+    file.seek(0)
+    assert pyx_tensor.load(file, weights_only=False)(pyx_tensor.ones(2, 5)).shape == (2, 3)

@@ -12,6 +12,11 @@ _LONG = by_name["int64"]
 _INDEX_TYPES = (_LONG, by_name["uint8"])
 
 
+def _needs_classes(name, target):
+    if target.dtype is not _LONG:
+        raise RuntimeError(f"{name}: expected scalar type Long but found {target.dtype} for the target")
+
+
 @takes_tensors(2)
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-weight[t] · input[t] for log probabilities ``input`` (N, C, *) or (C) and classes t = ``target`` (N, *) or ().
@@ -69,6 +74,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         raise ValueError("only p == 1 and p == 2 supported")
     if input.dim() not in (0, 1, 2) or input.dim() == 2 and not input.size(1):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    _needs_classes("multi_margin_loss", target)
     count = input.size(0) if input.dim() == 2 else 1
     if target.dim() > 1 or target.numel() != count:
         raise RuntimeError(f"inconsistent target size, expected {count} but got {list(target.shape)}")
@@ -95,6 +101,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     if target.shape != input.shape and not (input.dim() < 2 and target.dim() < 2 and target.numel() == input.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _needs_classes("multilabel_margin_loss", target)
     classes_of_input = input.size(-1) if input.dim() else 1
     scores, listed = input.reshape(-1, classes_of_input), target.reshape(-1, classes_of_input)
     valid = (listed >= 0).cumprod(1).bool()

@@ -138,6 +138,8 @@ def _bags(input, offsets, include_last_offset):
                            f"{starts[0]}")
     if starts and starts[-1] > input.size(0):
         raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.size(0)} but got offsets[-1] of {starts[-1]}")
+    if not starts:
+        return input[:0].long(), input[:0].long(), 0
     if starts != sorted(starts):
         raise RuntimeError(f"embedding_bag: offsets must not decrease, got {starts}")
     ends = starts[1:] if include_last_offset else [*starts[1:], input.size(0)]

@@ -53,6 +53,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
                          "is deprecated. Please ensure they have the same size.")
     if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype} of the target but expected {input.dtype}, the input's")
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction=reduction)
     return apply_reduction(ops.binary_cross_entropy(input, target, reduction="none") * weight, reduction)

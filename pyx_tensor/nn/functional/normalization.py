@@ -1,6 +1,7 @@
 """Normalisation."""
 from math import prod
 
+from ...core.naming import needs_floating
 from ...core.typeinfo import finfo
 from ...ops import namespace as ops
 from ...ops.nn import update_statistics_
@@ -59,6 +60,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         for name, running in (("running_mean", running_mean), ("running_var", running_var)):
             if running is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
+    needs_floating("batch_norm", input)
     _check_channels(input.size(1), running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     output, mean, var = ops._batch_norm(input, running_mean, running_var, weight, bias, training, eps)
     if training and input.numel():        # an empty batch has no statistics

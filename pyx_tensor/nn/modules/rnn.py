@@ -71,7 +71,7 @@ class RNNBase(Module):
                           f"got dropout={dropout} and num_layers={self.num_layers}", stacklevel=4)
         if not isinstance(self.hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
-        for name in ("hidden_size", "num_layers"):
+        for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if self.proj_size < 0:
