@@ -1634,6 +1634,7 @@ from .compiler import compile as compile
 from . import compiler as compiler
 from ._torch_forms import cosine_embedding_loss as cosine_embedding_loss
 from .nn.functional import cosine_similarity as cosine_similarity
+from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions

@@ -131,3 +131,17 @@ def test_empty_tensors_in_cat():
     x = torch.ones(2, 3)
     assert torch.cat([torch.empty(0), x], 1).shape == (2, 3) and torch.cat([torch.empty(0), torch.empty(0)]).shape == (0,)
     assert torch.cat([torch.empty(0, 3), x]).shape == (2, 3)
+
+
+@pytest.mark.parametrize("parts", [lambda x: x.split(2, 1), lambda x: x.split([1, 3, 1], 1), lambda x: x.chunk(2, 1), lambda x: x.unbind(1)])
+def test_parts_of_one_call_are_one_node(parts):
+    """Gradients of some parts, of all, and of gradients; those that nobody used count as zeros."""
+    x = torch.arange(15.).reshape(3, 5).requires_grad_()
+    found = parts(x)
+    assert len({id(part.grad_fn) for part in found}) == 1
+    grad, = torch.autograd.grad((found[1] ** 2).sum(), x, create_graph=True)
+    used = torch.zeros(3, 5, dtype=torch.bool)
+    parts(used)[1].fill_(True)
+    assert grad.tolist() == torch.where(used, 2 * x.detach(), 0.).tolist()
+    assert torch.autograd.grad(grad.sum(), x)[0].tolist() == torch.where(used, 2., 0.).tolist()
+    assert torch.autograd.grad(sum(part.sum() for part in parts(x)), x)[0].tolist() == [[1.] * 5] * 3

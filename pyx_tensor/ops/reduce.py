@@ -177,7 +177,7 @@ def _max_or_min(name, pair, all_, elementwise, meaning):
         return pair(B)(input, dim, keepdim)
     define.__name__ = name
     define.__doc__ = f"""The {meaning} of all elements; with `dim` a pair (values, indices) along it; with another tensor element by element."""
-    return op(call=lambda operation: extremum_function(operation, operations["a" + name]))(define)
+    return op(call=lambda operation: extremum_function(operation, operations[f"_{name}_of_all"]))(define)
 
 
 max = _max_or_min("max", lambda B: B.max_dim, lambda B: B._max_of_all, lambda B: B.maximum, "largest")

@@ -329,7 +329,7 @@ def chunk(B, input: T, chunks: Int, dim: Dim = 0):
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input.shape[dim]
     step = -(-size // chunks)
-    return _pieces(input, dim, _equal_lengths(size, step) if step else [0] * chunks)
+    return B.split(input, step if step else [0] * chunks, dim)
 
 
 @op()
