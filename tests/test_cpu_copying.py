@@ -1,5 +1,6 @@
 """The CPU backend's copies, conversions, views, memory and threads, against NumPy."""
 import os
+import sys
 import warnings
 
 import ml_dtypes
@@ -215,6 +216,33 @@ def test_block_cache():
     memory.empty_cache()
     stats = memory.memory_stats()
     assert stats["cached_bytes"] == 0 and stats["allocated_bytes"] == start["allocated_bytes"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a forked process gets the free blocks too")
+def test_forked_processes_go_without_the_free_blocks():
+    """Else the pages of a block that is used again would be copied one by one; what lives is there as ever."""
+    memory.empty_cache()
+    kept = memory.empty((1 << 20,), "f4")
+    kept[:] = 3
+    free = memory.empty((1 << 22,), "f4")
+    address = free.ctypes.data
+    del free
+    before = memory.memory_stats()
+    pid = os.fork()
+    if pid == 0:
+        stats = memory.memory_stats()
+        fresh = memory.empty((1 << 22,), "f4")
+        fresh[:] = 2
+        alright = stats["cached_blocks"] == 0 and stats["cached_bytes"] == 0 and kept.min() == kept.max() == 3 and fresh.max() == 2
+        del kept, fresh
+        os._exit(0 if alright and memory.memory_stats()["cached_blocks"] == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert memory.memory_stats() == before
+    again = memory.empty((1 << 22,), "f4")
+    again[:] = 1
+    assert again.ctypes.data == address and again.max() == 1
+    del again, kept
+    memory.empty_cache()
 
 
 def test_block_cache_is_bounded():

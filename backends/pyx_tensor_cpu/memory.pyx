@@ -8,6 +8,7 @@ cimport numpy as cnp
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.string cimport memmove
 
+import os
 from math import prod
 
 from pyx_tensor.core.protocol import OutOfMemoryError
@@ -18,6 +19,23 @@ cdef extern from "pages.h" nogil:
     void* pages_allocate(size_t size)
     void pages_release(void* data, size_t size)
     size_t physical_memory()
+
+cdef extern from *:
+    """
+    #if !defined(_WIN32)
+    #include <sys/mman.h>
+    #endif
+    /* Whether forked processes go without the pages: 0 where the system has no such thing. */
+    static int pages_keep_from_children(void* data, size_t size, int keep) {
+    #ifdef MADV_DONTFORK
+        return madvise(data, size, keep ? MADV_DONTFORK : MADV_DOFORK) == 0;
+    #else
+        (void)data; (void)size; (void)keep;
+        return 0;
+    #endif
+    }
+    """
+    int pages_keep_from_children(void* data, size_t size, int keep) noexcept nogil
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
@@ -52,6 +70,37 @@ cdef size_t limit = min(1 << 30, physical_memory() // 4) if physical_memory() el
 cdef size_t cached_bytes = 0, live_bytes = 0, peak_bytes = 0, hits = 0, misses = 0
 
 
+# A forked process doesn't get the free blocks: pages that two processes have are copied by the first that writes to them.
+cdef bint forking = False
+
+
+def _before_fork():
+    global forking
+    cdef int i
+    forking = True
+    for i in range(cached - 1, -1, -1):
+        if not pages_keep_from_children(slots[i].data, slots[i].size, True):
+            drop(i)
+
+
+def _after_fork_in_parent():
+    global forking
+    cdef int i
+    for i in range(cached):
+        pages_keep_from_children(slots[i].data, slots[i].size, False)
+    forking = False
+
+
+def _after_fork_in_child():
+    global forking, cached, cached_bytes
+    cached = cached_bytes = 0
+    forking = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
 cdef size_t size_class(size_t size) noexcept nogil:
     """`size` rounded up to one of eight steps per power of two, so that similar sizes share blocks."""
     cdef size_t step = THRESHOLD >> 3
@@ -69,8 +118,8 @@ cdef Slot remove(int i) noexcept nogil:
     return slot
 
 
-cdef void drop_oldest() noexcept nogil:
-    cdef Slot slot = remove(0)
+cdef void drop(int i) noexcept nogil:
+    cdef Slot slot = remove(i)
     pages_release(slot.data, slot.size)
 
 
@@ -80,7 +129,7 @@ cdef void* take(size_t size) noexcept nogil:
     cdef int i
     cdef void* data = NULL
     for i in range(cached - 1, -1, -1):
-        if slots[i].size == size:
+        if slots[i].size == size and not forking:
             data = remove(i).data
             hits += 1
             break
@@ -88,7 +137,7 @@ cdef void* take(size_t size) noexcept nogil:
         misses += 1
         data = pages_allocate(size)
         while data == NULL and cached:
-            drop_oldest()
+            drop(0)
             data = pages_allocate(size)
     if data != NULL:
         live_bytes += size
@@ -99,11 +148,11 @@ cdef void* take(size_t size) noexcept nogil:
 cdef void give(void* data, size_t size) noexcept nogil:
     global cached, cached_bytes, live_bytes
     live_bytes -= size
-    if size > limit:
+    if size > limit or forking:
         pages_release(data, size)
         return
     while cached == SLOTS or cached_bytes + size > limit:
-        drop_oldest()
+        drop(0)
     slots[cached] = Slot(data=data, size=size)
     cached += 1
     cached_bytes += size
@@ -282,4 +331,4 @@ def reset_memory_peak():
 def empty_cache():
     """Give the unused blocks back to the operating system."""
     while cached:
-        drop_oldest()
+        drop(0)
