@@ -14,7 +14,7 @@ import fuzz_files
 import numpy as np
 import pytest
 import pyx_tensor as torch
-from early_tar import early_tar
+from early_tar import Reference, early_tar
 from fuzz_files import BUILD, HOOKS, OPCODES, PIECES, REFUSED, STORAGE, container, instructions, ours, poke, read_all, stream, unzipped, zipped
 from hypothesis import given, settings, strategies
 from pyx_tensor import __main__, safetensors
@@ -319,6 +319,18 @@ def test_a_tar_s_links_are_not_followed():
             tar.addfile(link)
     with pytest.raises(RuntimeError, match="no whole file"):
         load(buffer.getvalue())
+
+
+@pytest.mark.parametrize("key", [(), 3, "3", [], 1 << 70, [[]] * 3, 2.5])
+def test_a_tar_s_references_are_checked(key):
+    with pytest.raises(pickle.UnpicklingError, match="key of a storage or tensor|has no tensor"):
+        load(early_tar([], [], [], [Reference(key)]))
+
+
+@pytest.mark.parametrize("views", [3, {"x": 1}, "x", [3], [()], [((), 1, 0, 1)], [(5, 1, 0, 1)]])
+def test_a_tar_s_parts_of_storages_are_checked(views):
+    with pytest.raises(REFUSED, match="damaged"):
+        load(early_tar([(2, "cpu", "FloatStorage", np.zeros(2, np.float32))], views, [], 1))
 
 
 def test_a_stream_without_its_storages():

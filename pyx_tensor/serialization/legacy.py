@@ -201,7 +201,7 @@ def read_tar(file, placement, weights_only, pickle_module, options):
     known.update(_tar_tensors(*tar.open("tensors"), known))
 
     def persistent(saved):
-        if isinstance(saved, tuple):
+        if isinstance(saved, tuple) and saved:
             return saved[0]
         if _key(saved) not in known:
             raise pickle.UnpicklingError(f"load: the file is damaged: it has no tensor {shown(saved)}")
