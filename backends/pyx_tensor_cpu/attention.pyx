@@ -21,7 +21,7 @@ cnp.import_array()
 cdef enum:
     TILE = 64               # queries whose weights are worked on at once
     MAX_DIMS = 64
-    SMALLEST_PRODUCT = 64 * 64 * 64     # multiplications that repay a call of OpenBLAS, where threads wait for each other
+    SMALLEST_PRODUCT = 32 * 32 * 32     # multiplications that repay a call of OpenBLAS
 
 cdef AttentionTable* table = NULL
 
