@@ -107,3 +107,22 @@ def test_normalisations_tell_their_statistics():
     np.testing.assert_allclose(mean.numpy(), x.numpy().mean((0, 2)))
     np.testing.assert_allclose(running[0].numpy(), mean.numpy() / 2)
     assert torch.native_batch_norm(x, None, None, *running, False, 0.5, 1e-5)[1].shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
+def test_cdist_by_differences(p, dtype):
+    """Against NumPy: sizes that fill no block, batches that broadcast, no points, no coordinates."""
+    for left, right in (((3, 5), (4, 5)), ((70, 8), (130, 8)), ((2, 1, 9, 3), (5, 66, 3)), ((0, 3), (4, 3)), ((3, 3), (0, 3)), ((2, 0), (3, 0))):
+        a, b = (torch.randint(-4, 5, shape).to(dtype) for shape in (left, right))
+        away = np.abs(a.double().numpy()[..., :, None, :] - b.double().numpy()[..., None, :, :])
+        expected = {0: lambda: (away != 0).sum(-1), float("inf"): lambda: away.max(-1, initial=0)}.get(p, lambda: (away ** p).sum(-1) ** (1 / p))()
+        np.testing.assert_allclose(torch.cdist(a, b, p).double().numpy(), expected, rtol=2e-3 if dtype is torch.float16 else 3e-6)
+
+
+def test_cdist_of_close_points_is_exact():
+    x = torch.full((40, 3), 1000.0)
+    x[1:, 0] += 2.0 ** -12 * torch.arange(39)
+    assert (torch.cdist(x, x)[0, 1:] == 2.0 ** -12 * torch.arange(39)).all()
+    assert torch.cdist(torch.tensor([[float("nan"), 0.0]]), torch.zeros(2, 2)).isnan().all()
+    assert torch.cdist(torch.tensor([[float("inf"), 0.0]]), torch.zeros(1, 2), float("inf")).item() == float("inf")

@@ -104,6 +104,28 @@ def test_index_add_scales_by_alpha_and_wraps():
     same(I.index_add(np.full(1, 250, "u1"), 0, np.array([0]), np.array([10], "u1")), np.array([4], "u1"))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8"], ids=str)
+def test_writes_over_the_input(dtype):
+    """With `out`: over the array itself, of any layout, or as a copy into another."""
+    rng = np.random.default_rng(5)
+    source, places = rng.integers(0, 9, (5, 4)).astype(dtype), np.array([2, 0, 2, 5, 1])
+    index = rng.integers(0, 6, (5, 4))
+    calls = {
+        "index_add": lambda a, **out: I.index_add(a, 0, places, source, **out), "scatter": lambda a, **out: I.scatter(a, 0, index, source, **out),
+        "scatter_add": lambda a, **out: I.scatter_add(a, 0, index, source, **out),
+        "index_put": lambda a, **out: I.index_put(a, [places], source, True, **out),
+        "nothing": lambda a, **out: I.scatter(a, 0, index[:0], source, **out)}
+    for name, call in calls.items():
+        for layout in (lambda a: a, np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2], lambda a: a[::-1]):
+            array = layout(rng.integers(0, 9, (6, 4)).astype(dtype))
+            before, expected, other = array.copy(), call(array.copy()), np.zeros((6, 4), dtype)
+            assert call(array, out=other) is other, name
+            np.testing.assert_array_equal(array, before)
+            assert call(array, out=array) is array, name
+            np.testing.assert_array_equal(array, expected)
+            np.testing.assert_array_equal(other, expected)
+
+
 def test_half_types_are_accumulated_in_float32():
     for dtype in (BFLOAT16, np.dtype("f2")):
         ones = np.ones(3000, dtype)  # a running bfloat16 sum stops at 256, a float16 one at 2048

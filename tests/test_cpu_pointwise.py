@@ -99,15 +99,31 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def erfinv_extended(x):
+    """Newton's steps in double precision, on erf or on erfc where it is the smaller."""
+    def root(y):
+        guess = float(P.erfinv(np.array(abs(float(y)))))
+        for _ in range(3):
+            error = math.erf(guess) - abs(y) if abs(y) < 0.5 else (1 - abs(y)) - np.longdouble(math.erfc(guess))
+            guess -= float(error) / (2 / math.sqrt(math.pi) * math.exp(-guess * guess))
+        return math.copysign(guess, y)
+    return np.array([root(v) for v in x.ravel()], EXTENDED).reshape(x.shape)
+
+
+def lgamma_extended(x):
+    return np.array([math.lgamma(v) for v in x.ravel()]).reshape(x.shape)
+
+
 # name, reference, domain, claimed error in ulp of float32 and of float64
 FUNCTIONS = [
     ("exp", np.exp, (-110, 95), 1, 1), ("exp2", np.exp2, (-152, 130), 1.5, 1.5), ("expm1", np.expm1, (-20, 95), 2, 2), ("log", np.log, (0, 1e3), 1, 1),
-    ("log2", np.log2, (0, 1e3), 1, 2), ("log10", np.log10, (0, 1e3), 1, 2), ("log1p", np.log1p, (-1, 1e2), 1, 1), ("sin", np.sin, (-1e5, 1e5), 2, 2),
-    ("cos", np.cos, (-1e5, 1e5), 2, 2), ("tan", np.tan, (-1e5, 1e5), 1, 4), ("asin", np.arcsin, (-1, 1), 1, 3), ("acos", np.arccos, (-1, 1), 1, 3),
+    ("log2", np.log2, (0, 1e3), 2, 2), ("log10", np.log10, (0, 1e3), 1, 2), ("log1p", np.log1p, (-1, 1e2), 1, 1), ("sin", np.sin, (-1e5, 1e5), 2, 2),
+    ("cos", np.cos, (-1e5, 1e5), 2, 2), ("tan", np.tan, (-1e5, 1e5), 1, 4), ("asin", np.arcsin, (-1, 1), 2, 3), ("acos", np.arccos, (-1, 1), 1.5, 3),
     ("atan", np.arctan, (-50, 50), 2, 3), ("sinh", np.sinh, (-90, 90), 1, 3), ("cosh", np.cosh, (-90, 90), 1, 2), ("tanh", np.tanh, (-10, 10), 2, 3),
     ("asinh", np.arcsinh, (-1e3, 1e3), 1, 3), ("acosh", np.arccosh, (1, 1e3), 1, 3), ("atanh", np.arctanh, (-1, 1), 1, 3), ("sigmoid", sigmoid, (-100, 100), 2, 3),
     ("sqrt", np.sqrt, (0, 1e3), 0.5, 0.5), ("rsqrt", lambda x: 1 / np.sqrt(x), (0, 1e3), 1.5, 1.5), ("erf", erf_extended, (-5, 5), 2, None),
     ("erfc", lambda x: 1 - erf_extended(x), (-5, 2), 1, None), ("silu", lambda x: x * sigmoid(x), (-100, 100), 3, 3),
+    ("erfinv", erfinv_extended, (-1, 1), 2.5, None), ("lgamma", lgamma_extended, (0, 100), 1, None),
 ]
 
 
@@ -129,6 +145,40 @@ def test_function_error(name, reference, domain, bound32, bound64):
             exact = reference(x.astype(EXTENDED))
             fits = np.abs(exact) <= np.finfo(dtype).max
             assert ulp_error(getattr(P, name)(x), exact)[fits].max() <= bound
+
+
+def test_erf_of_doubles():
+    """Against the C library's, which is good to an ulp."""
+    x = np.concatenate([np.linspace(-6.5, 6.5, 4001), np.geomspace(1e-300, 1, 500)])
+    exact = np.array([math.erf(v) for v in x])
+    assert (np.abs(P.erf(x) - exact) <= 2 * np.spacing(np.abs(exact))).all()
+
+
+def test_atan2_of_floats():
+    """In all directions, at all magnitudes, and with every pair of special values."""
+    rng = np.random.default_rng(2)
+    y, x = ((rng.normal(size=20000) * 10.0 ** rng.integers(-44, 38, 20000)).astype("f4") for _ in range(2))
+    near = rng.normal(size=(2, 5000)).astype("f4")
+    for a, b in ((y, x), near):
+        assert ulp_error(P.atan2(a, b), np.arctan2(a.astype(EXTENDED), b.astype(EXTENDED))).max() <= 2
+    special = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38], "f4")
+    a, b = (m.ravel() for m in np.meshgrid(special, special))
+    got, expected = P.atan2(a, b), np.arctan2(a, b)
+    np.testing.assert_allclose(got, expected, rtol=3e-7)
+    np.testing.assert_array_equal(np.signbit(got)[got == got], np.signbit(expected)[got == got])
+
+
+def test_power_of_floats():
+    rng = np.random.default_rng(3)
+    x, y = np.exp(rng.uniform(-20, 20, 20000)).astype("f4"), rng.uniform(-4, 4, 20000).astype("f4")
+    assert ulp_error(P.pow(x, y), np.power(x.astype(EXTENDED), y.astype(EXTENDED))).max() <= 1
+    special = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 2, -2, 3, -3, 0.5, -0.5, 1e-40, 1e38, -1e38], "f4")
+    a, b = (m.ravel() for m in np.meshgrid(special, special))
+    with np.errstate(all="ignore"):
+        got, expected = P.pow(a, b), np.power(a, b)
+    np.testing.assert_allclose(got, expected, rtol=3e-7)
+    np.testing.assert_array_equal(np.signbit(got)[got == got], np.signbit(expected)[got == got])
+    np.testing.assert_array_equal(P.pow(x, np.array(3, "f4")), x * x * x)
 
 
 SPECIAL = {
@@ -460,6 +510,23 @@ def test_division_of_all_magnitudes(name, reference, dtype):
     np.testing.assert_array_equal(getattr(P, name)(a, b), expected)
     if name == "fmod":
         np.testing.assert_array_equal(np.signbit(P.fmod(a, b)[:-2]), np.signbit(expected[:-2]))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+def test_division_of_integers_of_all_sizes(dtype):
+    """Small ones, by way of double, and those too large for it, in one array and in blocks of their own; quotients next to integers."""
+    limits, rng = np.iinfo(dtype), np.random.default_rng(4)
+    edges = [v for p in (31, 32, 51, 52, 53, 63, 64) for d in (-1, 0, 1) for v in (2 ** p + d, -2 ** p + d) if limits.min <= v <= limits.max]
+    x = np.concatenate([np.array(edges, dtype), rng.integers(limits.min, limits.max, 700, dtype), rng.integers(0, 9999, 700).astype(dtype)])
+    y = rng.permutation(x)
+    y[y == 0] = 1
+    small = rng.integers(1, 1000, x.size).astype(dtype)
+    large = small.astype("f8") * rng.integers(0, 2 ** (52 - 10 if x.itemsize == 8 else 20), x.size)
+    near = large.astype(dtype) + rng.integers(0, 2, x.size).astype(dtype) - np.array(limits.min < 0, dtype)
+    for a, b in ((x, y), (x, small), (near, small), (near, y)):
+        for name, reference in (("floor_divide", np.floor_divide), ("remainder", np.remainder), ("fmod", np.fmod)):
+            with np.errstate(over="ignore"):
+                np.testing.assert_array_equal(getattr(P, name)(a, b), reference(a, b), err_msg=name)
 
 
 def test_boolean_arithmetic():

@@ -127,3 +127,35 @@ def test_numbers_that_cannot_be_assigned(value, exception):
     with pytest.raises(exception, match="value"):
         x[0] = value
     assert x.tolist() == [0, 0]
+
+
+def test_writes_at_positions_touch_nothing_else():
+    """The in-place forms write over the input itself: no copy of it is made, operands that lie on it are read first, gradients flow."""
+    x = torch.zeros(5, 3)
+    pointer, source, places = x.data_ptr(), torch.arange(6.0).view(2, 3), torch.tensor([4, 0])
+    for write in (lambda: x.index_add_(0, places, source), lambda: x.index_copy_(0, places, source), lambda: x.index_put_((places,), source),
+                  lambda: x.scatter_(0, places.view(2, 1).expand(2, 3), source), lambda: x.scatter_add_(0, places.view(2, 1).expand(2, 3), source)):
+        version = x._version
+        assert write() is x and x.data_ptr() == pointer and x._version > version
+    assert x.tolist() == [[6, 8, 10], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 2, 4]]
+    x.index_add_(0, torch.tensor([0, 1]), x[:2])
+    assert x[:2].tolist() == [[12, 16, 20], [0, 0, 0]]
+    x.t().index_copy_(-2, torch.tensor([1]), torch.ones(1, 5))
+    assert x[:, 1].tolist() == [1] * 5
+    x.index_put_((torch.tensor([0]), torch.tensor([-1])), torch.tensor(5.0)).scatter_(-1, torch.tensor([[0]]), 4.0)
+    assert x[0].tolist() == [4, 1, 5]
+    scalar = torch.tensor(1.0)
+    scalar.index_copy_(0, torch.tensor([0]), torch.tensor([7.0]))
+    scalar.scatter_(0, torch.tensor(0), torch.tensor(8.0))
+    assert scalar.item() == 8
+    leaf, given = torch.ones(3, requires_grad=True), torch.full((2,), 2.0, requires_grad=True)
+    y = leaf * 1
+    y.index_put_((torch.tensor([0, 2]),), given)
+    y.index_add_(0, torch.tensor([1, 1]), given, alpha=3)
+    y.index_copy_(0, torch.tensor([0]), given[:1] * 5)
+    y.sum().backward()
+    assert y.tolist() == [10, 13, 2] and leaf.grad.tolist() == [0, 1, 0] and given.grad.tolist() == [8, 4]
+    with pytest.raises(RuntimeError, match="dtype"):
+        x.index_copy_(0, torch.tensor([0]), torch.ones(1, 3, dtype=torch.float64))
+    with pytest.raises(IndexError):
+        x.index_copy_(0, torch.tensor([0]), torch.tensor(1.0))

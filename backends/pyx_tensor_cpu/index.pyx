@@ -207,25 +207,45 @@ cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray sour
     return places, source if source.ndim else np.broadcast_to(source, expected)
 
 
+cdef cnp.ndarray to_write(cnp.ndarray array, cnp.ndarray out, bint widen):
+    """What an operation that changes some elements of `array` writes to: `out`, a copy of `array` unless it is `array` itself, or a new copy;
+    with `widen`, one in float32 that `written` rounds."""
+    if widen:
+        return at_least_1d(array.astype(np.float32, order="C"))
+    if out is None:
+        return contiguous_copy(at_least_1d(array))
+    if out is not array:
+        np.copyto(out, array)
+    return at_least_1d(out)
+
+
+cdef cnp.ndarray written(cnp.ndarray target, cnp.ndarray array, cnp.ndarray out, bint widen):
+    """The result, when `target` has been written to."""
+    if out is None:
+        return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
+    if widen:
+        out[...] = target.astype(array.dtype).reshape((<object>array).shape)
+    return out
+
+
 cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray source, Operation operation, str name, error,
-                            alpha=1):
+                            alpha=1, cnp.ndarray out=None):
     """A copy of `array` with alpha * `source` written or added at `index` along `dim`."""
     cdef cnp.ndarray target = at_least_1d(array)
     cdef bint widen = operation != PUT and needs_widening(array)
     places, source = index_rows(target, dim, index, source if array.ndim else source.reshape(-1), name, error)
+    target = to_write(array, out, widen)
     if widen:
-        target, source = target.astype(np.float32, order="C"), source.astype(np.float32)
-    else:
-        target = contiguous_copy(target)
+        source = source.astype(np.float32)
     if alpha != 1:
         source = source * np.asarray(alpha).astype(source.dtype)
     along_places(target, dim, 1, places, target.strides[dim], source, operation)
-    return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
+    return written(target, array, out, widen)
 
 
-def index_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None, alpha=1):
+def index_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None, alpha=1, cnp.ndarray out=None):
     """A copy of `array` with alpha * `source` added at `index` along `dim`; repeated indices add up."""
-    return write_rows(array, dim, index, source, ADD, "index_add", RuntimeError, alpha)
+    return write_rows(array, dim, index, source, ADD, "index_add", RuntimeError, alpha, out)
 
 
 def index_copy(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray source not None):
@@ -274,27 +294,27 @@ def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     return result.reshape(shape)
 
 
-cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src, Operation operation, str name):
+cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src, Operation operation, str name, cnp.ndarray out=None):
     """A copy of `array` with the elements of `src` written or combined at `index` along `dim`."""
     cdef cnp.ndarray places = at_least_1d(as_index(index)), target = at_least_1d(array)
     cdef cnp.ndarray source = np.broadcast_to(src, (<object>places).shape) if src.ndim == 0 else src
     cdef bint widen = operation != PUT and needs_widening(array)
     check_dtype(array, source, name)
     if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
-        return contiguous_copy(array)
+        return written(to_write(array, out, False), array, out, False)
     check_fits(places, target, source, dim, name)
     check_range(places, 0, size_along(target, dim), dim, RuntimeError)
-    target = target.astype(np.float32, order="C") if widen else contiguous_copy(target)
+    target = to_write(array, out, widen)
     along_dimension(target, dim, places, source.astype(np.float32) if widen else source, operation)
-    return (target.astype(array.dtype) if widen else target).reshape((<object>array).shape)
+    return written(target, array, out, widen)
 
 
-def scatter(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
-    return scatter_with(array, dim, index, src, PUT, "scatter")
+def scatter(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None, cnp.ndarray out=None):
+    return scatter_with(array, dim, index, src, PUT, "scatter", out)
 
 
-def scatter_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None):
-    return scatter_with(array, dim, index, src, ADD, "scatter_add")
+def scatter_add(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray src not None, cnp.ndarray out=None):
+    return scatter_with(array, dim, index, src, ADD, "scatter_add", out)
 
 
 cdef object identity_of(str reduce, dtype):
@@ -406,3 +426,12 @@ def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None,
         places = places.copy()
     along_places(view, first, count, places, scale, dense, ADD if accumulate else PUT)
     return array
+
+
+def index_put(cnp.ndarray array not None, indices, cnp.ndarray values not None, bint accumulate=False, cnp.ndarray out=None):
+    """A copy of `array` with values written or added by index_put_."""
+    if out is None:
+        out = contiguous_copy(array)
+    elif out is not array:
+        np.copyto(out, array)
+    return index_put_(out, indices, values if values.dtype == array.dtype else values.astype(array.dtype), accumulate)

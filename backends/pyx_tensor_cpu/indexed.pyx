@@ -104,6 +104,9 @@ cdef void move_block(Item *unused, char *array, const char *index, char *dense, 
         elif packed and get:
             for j in range(count):
                 (<Item *>dense)[j] = (<Item *>(array + at[j] * scale))[0]
+        elif packed:
+            for j in range(count):
+                (<Item *>(array + at[j] * scale))[0] = (<Item *>dense)[j]
         elif get:
             for j in range(count):
                 at = <const int64_t *>(index + j * index_step)

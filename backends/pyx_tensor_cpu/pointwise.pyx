@@ -74,6 +74,7 @@ def sigmoid(ndarray a not None, ndarray out=None): return unary(SIGMOID, a, out)
 def relu(ndarray a not None, ndarray out=None): return unary(RELU, a, out)
 def silu(ndarray a not None, ndarray out=None): return unary(SILU, a, out)
 def mish(ndarray a not None, ndarray out=None): return unary(MISH, a, out)
+def hardswish(ndarray a not None, ndarray out=None): return unary(HARDSWISH, a, out)
 def logical_not(ndarray a not None, ndarray out=None): return unary(LOGICAL_NOT, a, out)
 def bitwise_not(ndarray a not None, ndarray out=None): return unary(BITWISE_NOT, a, out)
 def isnan(ndarray a not None, ndarray out=None): return unary(ISNAN, a, out)
@@ -159,7 +160,7 @@ def remainder(ndarray a not None, ndarray b not None, ndarray out=None): return 
 def fmod(ndarray a not None, ndarray b not None, ndarray out=None): return divide(FMOD, a, b, out)
 
 
-EXPONENTS = {2: SQUARE, 0.5: SQRT, -0.5: RSQRT, -1: RECIPROCAL}     # of floats; the square of all numbers
+EXPONENTS = {2: SQUARE, 3: CUBE, 0.5: SQRT, -0.5: RSQRT, -1: RECIPROCAL}     # of floats; the square of all numbers
 
 
 def pow(ndarray a not None, ndarray b not None, ndarray out=None):

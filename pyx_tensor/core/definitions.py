@@ -102,7 +102,7 @@ def _publish(operation, function, *, method, inplace, hidden, public, scope=name
 
 def define(signature, *, primitive, vjp=None, promote=None, result="same", returns=None, nondiff=(), aux=(), nograd=False,
            inplace=False, method=True, hidden=False, public=None, grad_name=None, alpha=False, explain=None, entry=None, named=None,
-           numbers="any", scope=namespace, refuse=None, exact_out=None, out_apart=False, call=None):
+           numbers="any", scope=namespace, refuse=None, exact_out=None, out_apart=False, over_input=False, call=None):
     """Make and publish the operation of a Signature; options as for `op`. Returns the function that users call."""
     outputs = tuple(returns) if returns else ("y",)
     if primitive and not vjp and not nograd:
@@ -117,6 +117,8 @@ def define(signature, *, primitive, vjp=None, promote=None, result="same", retur
     operation.numbers = NUMBERS[numbers]
     operation.refuse = refuse
     keeps_dtype = promote in (None, "same") and result == "same" and bool(vjp or nograd)
+    operation.over_input = over_input
+    operation.writer = inplace if callable(inplace) else None
     signature.out_apart = out_apart
     operation.exact_out = keeps_dtype if exact_out is None else exact_out
     parser = call or _call_shape(signature, bool(returns or aux))
@@ -134,7 +136,7 @@ def op(**options):
         result: 'same' where a kernel's result has the compute dtype.
         returns: names of several outputs (`named`: the tuple's own name). nondiff: those without a gradient. aux: names of hidden outputs behind them.
             'name@parameter' stands in for the parameter in gradients of gradients, which then needn't be kept: they flow to it.
-        nograd: the operation has no gradient. inplace: it has a form `name_`. method: it is a method of Tensor too.
+        nograd: the operation has no gradient. inplace: it has a form `name_`; a function(B, *arguments) does it where several operations do, the last in place. method: it is a method of Tensor too.
         hidden: it isn't part of the public namespace. public: its names there, where they differ from the definition's.
         entry: the name of the backends' method, where it isn't the definition's; False for none, as a composite operation has
             unless named.
@@ -146,6 +148,7 @@ def op(**options):
             or the first is a number; or a function of a call's arguments that gives the whole name.
         alpha: the second operand can be scaled by a keyword `alpha`.
         out_apart: `out=` may not be an operand's own memory, as results are written while operands are still read elsewhere.
+        over_input: the result is the input but for some elements, and an entry that is given the input as `out` writes these alone.
         call: makes the function that users call from the operation, where the signature's usual parser is too slow.
         exact_out: `out=` must have the result's dtype, not one that it can be cast to. By default so where operands aren't promoted.
     """

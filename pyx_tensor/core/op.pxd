@@ -35,6 +35,8 @@ cdef class Op(Slot):
     cdef public Numbers numbers       # which operands may be Python numbers
     cdef public object early          # function(args, kwargs) -> both as today, for calls in early PyTorch's spelling, or None
     cdef public bint exact_out        # `out=` has the result's dtype, no wider one
+    cdef public bint over_input       # the result is the input but for some elements: an entry may write these over it
+    cdef public object writer         # function(B, *args) that does the in-place form, or None
     cdef readonly bint takes_alpha    # the second operand can be scaled
     cdef int n_params
     cdef bint simple                  # tensors and plain arguments only

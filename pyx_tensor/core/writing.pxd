@@ -4,6 +4,7 @@ from .tensor cimport TensorBase
 cdef class WritableOp(Op):
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
     cdef bint fits(self, list args, TensorBase target) except -1
+    cdef bint lies_over(self, list args, TensorBase target) except -1
     cdef int check_result(self, TensorBase target, TensorBase result) except -1
     cdef int direct_or_copied(self, list args, TensorBase out) except -1
     cdef bint enter_directly(self, list args, TensorBase target) except -1

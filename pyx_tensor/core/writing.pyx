@@ -88,6 +88,10 @@ cdef class WritableOp(Op):
             record = any_needs_grad(args)
             check_writable(target, record)
         check_no_overlap(target)
+        if self.writer is not None:
+            bound = list(args)
+            self.normalise(bound)
+            return self.writer(B, *bound)
         if record and self.gradient is None:
             # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
             result = self.run(apart(args, target))
@@ -152,6 +156,8 @@ cdef class WritableOp(Op):
         cdef tuple shape = target.shape_()
         cdef int i
         cdef bint full = False
+        if self.over_input:
+            return self.lies_over(args, target)
         for i in range(self.n_params):
             if self.kinds[i] >= TENSORS and self.kinds[i] <= RAWS:
                 return False
@@ -163,6 +169,16 @@ cdef class WritableOp(Op):
                 if not same_memory(<TensorBase>args[i], target) and may_overlap(<TensorBase>args[i], target):
                     return False
         return full and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array) if type(target.array) is cnp.ndarray else full
+
+    cdef bint lies_over(self, list args, TensorBase target) except -1:
+        """The input is the target itself, and no other operand lies on it."""
+        if args[0] is not target:
+            return False
+        for arg in args[1:]:
+            for item in arg if isinstance(arg, (list, tuple)) else (arg,):
+                if isinstance(item, TensorBase) and may_overlap(<TensorBase>item, target):
+                    return False
+        return type(target.array) is not cnp.ndarray or cnp.PyArray_ISWRITEABLE(<cnp.ndarray>target.array)
 
     cdef int check_result(self, TensorBase target, TensorBase result) except -1:
         if result.dtype.category > target.dtype.category:

@@ -190,20 +190,25 @@ def _put_input_vjp(B, g, indices, accumulate):
     return B._index_put(g, indices, B.zeros((), dtype=g.dtype, device=g.device), False)
 
 
-@op(inplace=True, hidden=True, grad_name="IndexPut", vjp=dict(
+@op(inplace=True, hidden=True, grad_name="IndexPut", entry="index_put", over_input=True, vjp=dict(
     input=_put_input_vjp, values=lambda B, g, indices, values_shape: B.sum_to_size(B.index(g, indices), values_shape)))
 def _index_put(B, input: T, indices: Raws, values: T, accumulate=False):
     """`index_put` with positions only."""
     return B._index_put_into(B.clone(input), indices, values.to(input.dtype), accumulate)
 
 
-@op(inplace=True)
-def index_put(B, input: T, indices: Raws, values: T, accumulate=False):
-    """A copy of `input` with `values` at index tensors or masks; with `accumulate` they are added, repeated positions too."""
+def _put(B, put, input, indices, values, accumulate):
+    """`index_put` by an operation that puts at positions."""
     if input.dtype is not values.dtype:
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {input.dtype} for the destination and {values.dtype} "
                            "for the source.")
-    return B._index_put(input, _without_masks(input, indices), values, bool(accumulate))
+    return put(input, _without_masks(input, indices), values, bool(accumulate))
+
+
+@op(inplace=lambda B, *arguments: _put(B, B._index_put_, *arguments))
+def index_put(B, input: T, indices: Raws, values: T, accumulate=False):
+    """A copy of `input` with `values` at index tensors or masks; with `accumulate` they are added, repeated positions too."""
+    return _put(B, B._index_put, input, indices, values, accumulate)
 
 
 def _without_masks(x, indices):

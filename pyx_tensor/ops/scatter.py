@@ -44,7 +44,7 @@ def _zeros(B, shape, like):
     return B.zeros(shape, dtype=like.dtype, device=like.device)
 
 
-@primitive(inplace=True, vjp=dict(input=lambda B, g: g, src=lambda B, g, dim, index, src_shape: _padded(B, B.gather(g, dim, index), src_shape)))
+@primitive(inplace=True, over_input=True, vjp=dict(input=lambda B, g: g, src=lambda B, g, dim, index, src_shape: _padded(B, B.gather(g, dim, index), src_shape)))
 def scatter_add(B, input: T, dim: Dim, index: Raw, src: T):
     """A copy of `input` with elements of `src` added at positions along a dim.
 
@@ -53,7 +53,7 @@ def scatter_add(B, input: T, dim: Dim, index: Raw, src: T):
     """
 
 
-@op(inplace=True, hidden=True, entry="scatter", grad_name="Scatter", vjp=dict(
+@op(inplace=True, hidden=True, entry="scatter", over_input=True, grad_name="Scatter", vjp=dict(
     input=lambda B, g, dim, index: B._scatter(g, dim, index, B.zeros_like(index, dtype=g.dtype)),
     src=lambda B, g, dim, index, src_shape: _padded(B, B.gather(g, dim, index), src_shape)))
 def _scatter(B, input: T, dim: Dim, index: Raw, src: T):
@@ -61,7 +61,20 @@ def _scatter(B, input: T, dim: Dim, index: Raw, src: T):
     return _combined_into(B, "scatter", input, dim, index, src, lambda old, new: new, True)
 
 
-@op(exact_out=True, inplace=True)
+def _scatter_in_place(B, input, dim, index, src, value, reduce):
+    if reduce is not None or not input.ndim:
+        return input.copy_(B.scatter(B.clone(input), dim, index, src, value=value, reduce=reduce))
+    return B._scatter_(input, dim, index, _source(B, input, index, src, value))
+
+
+def _source(B, input, index, src, value):
+    """The elements to scatter, where they are one number too."""
+    if value is None and isinstance(src, TensorBase):
+        return src
+    return B.full(tuple(index.shape), src if value is None else value, dtype=input.dtype, device=input.device)
+
+
+@op(exact_out=True, inplace=_scatter_in_place)
 def scatter(B, input: T, dim: Dim, index: Raw, src=None, *, value=None, reduce=None):
     """A copy of `input` with elements of `src` (or a number) put at positions along a dim: `out[index[i][j]][j] = src[i][j]` for dim 0.
 
@@ -69,8 +82,7 @@ def scatter(B, input: T, dim: Dim, index: Raw, src=None, *, value=None, reduce=N
         src, value: a tensor of the input's dtype, or a number.
         reduce: 'add' or 'multiply' combines with what is there, instead of replacing it.
     """
-    if value is not None or not isinstance(src, TensorBase):
-        src = B.full(tuple(index.shape), src if value is None else value, dtype=input.dtype, device=input.device)
+    src = _source(B, input, index, src, value)
     if reduce is None:
         return B._scatter(input, dim, index, src)
     if reduce not in ("add", "multiply"):
@@ -213,7 +225,7 @@ def _along(B, index, source, dim):
     return B.expand(B.reshape(index, shape), tuple(source.shape))
 
 
-@op(inplace=True, vjp=dict(input=lambda B, g: g, source=lambda B, g, dim, index, alpha: B.mul(B.index_select(g, dim, index), alpha)))
+@op(inplace=True, over_input=True, vjp=dict(input=lambda B, g: g, source=lambda B, g, dim, index, alpha: B.mul(B.index_select(g, dim, index), alpha)))
 def index_add(B, input: T, dim: Dim, index: Raw, source: T, *, alpha=1):
     """A copy of `input` with slices of `source` (times `alpha`) added at positions along a dim."""
     if not input.ndim:
@@ -232,20 +244,31 @@ def index_reduce(B, input: T, dim: Dim, index: Raw, source: T, reduce, *, includ
     return B.scatter_reduce(input, dim, _along(B, index, source, dim), source, reduce, include_self=include_self)
 
 
-@op(exact_out=True, inplace=True)
-def index_copy(B, input: T, dim: Dim, index: Raw, source: T):
-    """A copy of `input` with slices of `source` at positions along a dim."""
+def _copy_slices(B, put, input, dim, index, source):
+    """`index_copy` by an operation that puts at positions."""
     if input.dtype is not source.dtype:
         raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}")
-    if not input.ndim:
-        return B.reshape(B.index_copy(B.reshape(input, (1,)), 0, index, B.reshape(source, (-1,))), ())
     if input.ndim != max(source.ndim, 1):
         raise IndexError(f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
                          f"({source.ndim}), destination dimensionality ({input.ndim})")
     source = B.reshape(source, (1,)) if not source.ndim else source
     if source.shape[dim] != index.numel():
         raise IndexError(f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})")
-    return B._index_put(input, [None] * dim + [B.reshape(index, (-1,))], source, False)
+    return put(input, [None] * dim + [B.reshape(index, (-1,))], source, False)
+
+
+def _copy_slices_in_place(B, input, *arguments):
+    if not input.ndim:
+        return input.copy_(B.index_copy(B.clone(input), *arguments))
+    return _copy_slices(B, B._index_put_, input, *arguments)
+
+
+@op(exact_out=True, inplace=_copy_slices_in_place)
+def index_copy(B, input: T, dim: Dim, index: Raw, source: T):
+    """A copy of `input` with slices of `source` at positions along a dim."""
+    if not input.ndim and input.dtype is source.dtype:
+        return B.reshape(B.index_copy(B.reshape(input, (1,)), 0, index, B.reshape(source, (-1,))), ())
+    return _copy_slices(B, B._index_put, input, dim, index, source)
 
 
 @op(inplace=True)

@@ -90,7 +90,7 @@ def corrcoef(B, input: T):
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------
-@op(method=False)
+@op(method=False, entry="cdist")
 def cdist(B, x1: T, x2: T, p=2.0, compute_mode=None):
     """The p-norm distances of all pairs of rows of two batches of matrices (..., n, m) and (..., k, m)."""
     if x1.ndim < 2 or x2.ndim < 2:
@@ -134,7 +134,8 @@ def cross(B, input: T, other: T, dim: Dim = None):
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
     input, other = B.broadcast_tensors(input, other)
-    return B.sub(B.mul(B.roll(input, -1, dim), B.roll(other, -2, dim)), B.mul(B.roll(input, -2, dim), B.roll(other, -1, dim)))
+    a, b = B.unbind(input, dim), B.unbind(other, dim)
+    return B.stack([B.sub(B.mul(a[i - 2], b[i - 1]), B.mul(a[i - 1], b[i - 2])) for i in range(3)], dim)
 
 
 # --- digests ------------------------------------------------------------------------------------------------------

@@ -55,6 +55,15 @@ INTEGER_DIVISION(u32, uint32_t, uint32_t)
 INTEGER_DIVISION(i64, int64_t, uint64_t)
 INTEGER_DIVISION(u64, uint64_t, uint64_t)
 
+/* Quotients of integers below 2^52 by way of double: a / b lies at least 1 / |b| from the next integer, which is more than its rounding.
+ * Processors divide doubles several at a time, and integers slowly, one by one. */
+#define QUICK_LIMIT ((int64_t)1 << 52)
+#define m_is_quick(x) _Generic((x), uint64_t: (uint64_t)(x) < (uint64_t)QUICK_LIMIT, \
+    default: (uint64_t)(int64_t)(x) + (uint64_t)QUICK_LIMIT < 2 * (uint64_t)QUICK_LIMIT)
+static inline double quick_floor_divide(double a, double b) { return floor(a / b); }
+static inline double quick_fmod(double a, double b) { return a - b * trunc(a / b); }
+static inline double quick_remainder(double a, double b) { return a - b * floor(a / b); }
+
 #define NUMBER_GENERIC(name, x) _Generic((x), float: name##_f32, double: name##_f64, int8_t: name##_i8, uint8_t: name##_u8, \
     int16_t: name##_i16, uint16_t: name##_u16, int32_t: name##_i32, uint32_t: name##_u32, int64_t: name##_i64, uint64_t: name##_u64)
 

@@ -50,6 +50,8 @@ cdef void real_arithmetic(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = -a[i]
     elif op == SQUARE:
         for i in range(n): out[i] = a[i] * a[i]
+    elif op == CUBE:
+        for i in range(n): out[i] = a[i] * a[i] * a[i]
     elif op == ABS:
         for i in range(n): out[i] = m_fabs(a[i])
     elif op == SQRT:
@@ -63,7 +65,7 @@ cdef void real_arithmetic(int op, real** p, Py_ssize_t n) noexcept nogil:
     elif op == ADDCDIV:
         for i in range(n): out[i] = a[i] + d[i] * b[i] / c[i]
     elif op == LERP:
-        for i in range(n): out[i] = m_select(m_fabs(c[i]) < 0.5, a[i] + c[i] * (b[i] - a[i]), b[i] - (b[i] - a[i]) * (1 - c[i]))
+        for i in range(n): out[i] = m_select(m_fabs(c[i]) < <real>0.5, a[i] + c[i] * (b[i] - a[i]), b[i] - (b[i] - a[i]) * (<real>1 - c[i]))
 
 
 cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
@@ -117,7 +119,40 @@ cdef void comparison(int op, number** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = a[i] == 0
 
 
+cdef bint all_quick(integer* a, integer* b, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(n): found |= (not m_is_quick(a[i])) | (not m_is_quick(b[i]))
+    return not found
+
+
+cdef void quick_division(int op, integer* out, integer* a, integer* b, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    if op == FLOOR_DIVIDE:
+        for i in range(n): out[i] = <integer>quick_floor_divide(a[i], b[i])
+    elif op == REMAINDER:
+        for i in range(n): out[i] = <integer>quick_remainder(a[i], b[i])
+    else:
+        for i in range(n): out[i] = <integer>quick_fmod(a[i], b[i])
+
+
 cdef void division(int op, integer** p, Py_ssize_t n) noexcept nogil:
+    """By blocks, since one large number slows down its neighbours only."""
+    cdef integer *out = p[0]
+    cdef integer *a = p[1]
+    cdef integer *b = p[2]
+    cdef Py_ssize_t start, m
+    cdef integer *q[3]
+    for start in range(0, n, 256):
+        m = min(256, n - start)
+        q[0], q[1], q[2] = out + start, a + start, b + start
+        if sizeof(integer) >= 4 and (op == FLOOR_DIVIDE or op == REMAINDER or op == FMOD) and all_quick(q[1], q[2], m):
+            quick_division(op, q[0], q[1], q[2], m)
+        else:
+            exact_division(op, q, m)
+
+
+cdef void exact_division(int op, integer** p, Py_ssize_t n) noexcept nogil:
     cdef integer *out = p[0]
     cdef integer *a = p[1]
     cdef integer *b = p[2]
@@ -249,7 +284,7 @@ cdef void install_signed(Loop* table, tuple codes, signed_integer* kind):
 
 
 cdef void install_real(Loop* table, int code, real* kind):
-    enter(table, (ADD, SUB, MUL, DIV, NEG, SQUARE, ABS, SQRT, RSQRT, RECIPROCAL, ADDCMUL, ADDCDIV, LERP), (code,),
+    enter(table, (ADD, SUB, MUL, DIV, NEG, SQUARE, CUBE, ABS, SQRT, RSQRT, RECIPROCAL, ADDCMUL, ADDCDIV, LERP), (code,),
           <Loop>real_arithmetic[real])
     enter(table, (ISNAN, ISINF, ISFINITE, SIGNBIT), (code,), <Loop>real_test[real])
 

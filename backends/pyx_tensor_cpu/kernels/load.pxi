@@ -50,6 +50,7 @@ ctypedef fused Measure:
 
 cdef extern from "half.h" nogil:
     float f16_to_f32(uint16_t)
+    void f16_to_f32_array(float* out, const uint16_t* a, Py_ssize_t n)
     float bf16_to_f32(uint16_t)
 
 cdef extern from "math.h" nogil:
@@ -116,7 +117,9 @@ cdef void load_measures(Measurable* a, Py_ssize_t outer, Py_ssize_t outer_stride
         row = <Measurable*>(<char*>a + i * outer_stride)
         single = <float*>out + i * inner
         double_ = <double*>out + i * inner
-        if step == 1:
+        if step == 1 and Measurable is float16 and Measure is Widen:
+            f16_to_f32_array(single, <const uint16_t*>row, inner)
+        elif step == 1:
             for j in range(inner):
                 store_measure(row[j], single + j, double_ + j, map)
         else:

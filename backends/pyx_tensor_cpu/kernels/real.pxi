@@ -97,12 +97,31 @@ cdef void special(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = m_erfc(a[i])
     elif op == ERFINV:
         for i in range(n): out[i] = m_erfinv(a[i])
-    elif op == LGAMMA:
-        for i in range(n): out[i] = m_lgamma(a[i])
-    elif op == DIGAMMA:
-        for i in range(n): out[i] = m_digamma(a[i])
     elif op == ANGLE:
         for i in range(n): out[i] = m_select(a[i] != a[i], a[i], m_select(a[i] < 0, PI, 0))
+
+
+cdef bint all_positive(real* a, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(n): found |= not (a[i] > 0)
+    return not found
+
+
+cdef void gamma_functions(int op, real** p, Py_ssize_t n) noexcept nogil:
+    cdef real *out = p[0]
+    cdef real *a = p[1]
+    cdef Py_ssize_t start, i, m
+    for start in range(0, n, 64):       # so that one negative argument slows down its neighbours only
+        m = min(64, n - start)
+        if not all_positive(a, m):
+            for i in range(m): out[i] = m_lgamma(a[i]) if op == LGAMMA else m_digamma(a[i])
+        elif op == LGAMMA:
+            for i in range(m): out[i] = m_positive_lgamma(a[i])
+        else:
+            for i in range(m): out[i] = m_positive_digamma(a[i])
+        a += m
+        out += m
 
 
 cdef void rarer(int op, real** p, Py_ssize_t n) noexcept nogil:
@@ -210,6 +229,8 @@ cdef void activation(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = m_select(a[i] > 0, a[i], a[i] * b[i])
     elif op == SOFTPLUS:
         for i in range(n): out[i] = m_select(a[i] * b[i] > c[i], a[i], m_log1p(m_exp(a[i] * b[i])) / b[i])
+    elif op == HARDSWISH:
+        for i in range(n): out[i] = a[i] * m_minimum(m_maximum(a[i] + <real>3, <real>0), <real>6) / <real>6
     elif op == ELU:
         for i in range(n): out[i] = m_select(a[i] > 0, a[i] * c[i], m_expm1(a[i] * d[i]) * (b[i] * c[i]))
 
@@ -221,9 +242,9 @@ cdef void activation_backward(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     cdef real s
     if op == SIGMOID_BACKWARD:
-        for i in range(n): out[i] = g[i] * (1 - a[i]) * a[i]
+        for i in range(n): out[i] = g[i] * (<real>1 - a[i]) * a[i]
     elif op == TANH_BACKWARD:
-        for i in range(n): out[i] = g[i] * (1 - a[i] * a[i])
+        for i in range(n): out[i] = g[i] * (<real>1 - a[i] * a[i])
     elif op == GELU_BACKWARD:
         for i in range(n): out[i] = g[i] * m_gelu_slope(a[i])
     elif op == GELU_TANH_BACKWARD:
@@ -231,7 +252,7 @@ cdef void activation_backward(int op, real** p, Py_ssize_t n) noexcept nogil:
     elif op == SILU_BACKWARD:
         for i in range(n):
             s = m_sigmoid(a[i])
-            out[i] = g[i] * s * (1 + a[i] * (1 - s))
+            out[i] = g[i] * s * (<real>1 + a[i] * (<real>1 - s))
 
 
 cdef void install_real(Loop* table, int code, real* kind):
@@ -239,12 +260,13 @@ cdef void install_real(Loop* table, int code, real* kind):
     enter(table, (EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, SINH, COSH, TANH, ASINH, ACOSH, ATANH), codes, <Loop>exponential[real])
     enter(table, (SIN, COS, TAN), codes, <Loop>trigonometric[real])
     enter(table, (FLOOR, CEIL, ROUND, TRUNC, FRAC), codes, <Loop>rounding[real])
-    enter(table, (ASIN, ACOS, ATAN, ERF, ERFC, ERFINV, LGAMMA, DIGAMMA, ANGLE), codes, <Loop>special[real])
+    enter(table, (ASIN, ACOS, ATAN, ERF, ERFC, ERFINV, ANGLE), codes, <Loop>special[real])
+    enter(table, (LGAMMA, DIGAMMA), codes, <Loop>gamma_functions[real])
     enter(table, (I0, I0E, I1, I1E, ERFCX, NDTRI, LOG_NDTR), codes, <Loop>rarer[real])
     enter(table, (GAMMAINC, GAMMAINCC, ZETA), codes, <Loop>rarer_binary[real])
     enter(table, (FLOOR_DIVIDE, REMAINDER, FMOD), codes, <Loop>modular[real])
     enter(table, (POW, ATAN2, HYPOT, COPYSIGN, NEXTAFTER), codes, <Loop>binary[real])
-    enter(table, (SIGMOID, SILU, MISH, GELU, GELU_TANH, LEAKY_RELU, SOFTPLUS, ELU), codes, <Loop>activation[real])
+    enter(table, (SIGMOID, SILU, MISH, GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, SOFTPLUS, ELU), codes, <Loop>activation[real])
     enter(table, (SIGMOID_BACKWARD, TANH_BACKWARD, GELU_BACKWARD, GELU_TANH_BACKWARD, SILU_BACKWARD), codes,
           <Loop>activation_backward[real])
 

@@ -67,6 +67,10 @@ ctypedef fused Floating:
     float
     double
 
+cdef extern from "math.h" nogil:
+    bint isunordered(double, double)
+    const float NAN
+
 cdef enum:
     LANE_BYTES = 128       # two of the widest vector registers
     SEARCH_BLOCK = 128
@@ -81,6 +85,16 @@ cdef inline bint is_nan(Number x) noexcept nogil:
 
 # ---- sum, product, maximum, minimum ---------------------------------------------------------------------------------
 
+cdef inline Number exceeding(Number a, Number b, Op* op) noexcept nogil:
+    """The larger or smaller of two; b where one is NaN, as the processor's own instruction has it."""
+    if Number is complex64 or Number is complex128:
+        return a                                     # never in the table
+    elif Op is Maximum:
+        return a if a > b else b
+    else:
+        return a if a < b else b
+
+
 cdef inline Number combine(Number a, Number b, Op* op) noexcept nogil:
     cdef Number best
     if Op is Sum:
@@ -90,10 +104,7 @@ cdef inline Number combine(Number a, Number b, Op* op) noexcept nogil:
     elif Number is complex64 or Number is complex128:
         return a                                     # never in the table
     else:
-        if Op is Maximum:
-            best = a if a > b else b
-        else:
-            best = a if a < b else b
+        best = exceeding(a, b, op)
         if Number is float or Number is double:
             best = a if a != a else best             # a NaN in b has lost no comparison: it is there already
         return best
@@ -105,12 +116,40 @@ cdef inline Number combine8(Number* p, Py_ssize_t step, Op* op) noexcept nogil:
         combine(combine(p[4 * step], p[5 * step], op), combine(p[6 * step], p[7 * step], op), op), op)
 
 
+cdef inline Number extreme_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
+    """The extremum of n > 0 contiguous floats: that of the numbers, and beside it whether there is a NaN."""
+    cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Number)), i = 0, j
+    cdef Number lane[LANE_BYTES]
+    cdef Number nan[LANE_BYTES]
+    if Number is not float and Number is not double:
+        return p[0]                                  # never asked for
+    for j in range(width):
+        lane[j] = p[0]
+        nan[j] = 0
+    while i + 2 * width <= n:
+        for j in range(width):
+            lane[j] = exceeding(exceeding(p[i + j], p[i + width + j], op), lane[j], op)
+            if Number is float or Number is double:
+                nan[j] = <Number>NAN if isunordered(p[i + j], p[i + width + j]) else nan[j]
+        i += 2 * width
+    for j in range(1, width):
+        lane[0] = combine(lane[0], lane[j], op)
+        nan[0] = nan[0] + nan[j]
+    while i < n:
+        lane[0] = combine(lane[0], p[i], op)
+        i += 1
+    return nan[0] if is_nan(nan[0]) else lane[0]
+
+
 cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
     """One result from n > 0 contiguous elements."""
     cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Number))
     cdef Py_ssize_t i, j
     cdef Number lane[LANE_BYTES]
     cdef Number result
+    if Op is Maximum or Op is Minimum:
+        if Number is float or Number is double:
+            return extreme_run(p, n, op)
     if n < width:
         result = p[0]
         for i in range(1, n):

@@ -1,0 +1,2 @@
+"""Distances, compiled for this CPU level."""
+include "../kernels/distance.pxi"
