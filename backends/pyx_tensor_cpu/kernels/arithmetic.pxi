@@ -73,6 +73,7 @@ cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
     cdef number *a = p[1]
     cdef number *b = p[2]
     cdef number *c = p[3]
+    cdef number raised
     cdef Py_ssize_t i
     if op == MAXIMUM:
         for i in range(n): out[i] = <number>m_maximum(a[i], b[i])
@@ -83,7 +84,9 @@ cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
     elif op == FMIN:
         for i in range(n): out[i] = <number>m_fmin(a[i], b[i])
     elif op == CLAMP:
-        for i in range(n): out[i] = <number>m_minimum(m_maximum(a[i], b[i]), c[i])
+        for i in range(n):
+            raised = <number>m_maximum(a[i], b[i])
+            out[i] = <number>m_minimum(raised, c[i])
     elif op == RELU:
         for i in range(n): out[i] = <number>m_select(a[i] <= 0, <number>0, a[i])
     elif op == RELU_BACKWARD:

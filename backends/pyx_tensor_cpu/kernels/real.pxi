@@ -214,6 +214,7 @@ cdef void activation(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef real *b = p[2]             # negative slope; alpha; beta
     cdef real *c = p[3]             # scale; threshold
     cdef real *d = p[4]             # input scale
+    cdef real s, zero = 0, six = 6
     cdef Py_ssize_t i
     if op == SIGMOID:
         for i in range(n): out[i] = m_sigmoid(a[i])
@@ -230,7 +231,10 @@ cdef void activation(int op, real** p, Py_ssize_t n) noexcept nogil:
     elif op == SOFTPLUS:
         for i in range(n): out[i] = m_select(a[i] * b[i] > c[i], a[i], m_log1p(m_exp(a[i] * b[i])) / b[i])
     elif op == HARDSWISH:
-        for i in range(n): out[i] = a[i] * m_minimum(m_maximum(a[i] + <real>3, <real>0), <real>6) / <real>6
+        for i in range(n):
+            s = a[i] + <real>3
+            s = m_maximum(s, zero)
+            out[i] = a[i] * m_minimum(s, six) / six
     elif op == ELU:
         for i in range(n): out[i] = m_select(a[i] > 0, a[i] * c[i], m_expm1(a[i] * d[i]) * (b[i] * c[i]))
 
