@@ -76,3 +76,14 @@ def test_finite_subgradients(name, function, at, expected):
 def test_second_derivatives_there(function, at, expected):
     x = torch.tensor(at, dtype=torch.float64)
     assert torch.autograd.functional.hessian(function, x).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_spread_of_one_element_is_not_a_number(name):
+    x = torch.tensor([[2.0], [3.0]], requires_grad=True)
+    getattr(x, name)(1).sum().backward()
+    assert x.grad.isnan().all()
+    pair = torch.tensor([2.0, 3.0], requires_grad=True)
+    spread = getattr(torch, name)(pair, dim=0, correction=2)
+    spread.backward()
+    assert spread == float("inf") and not pair.grad.isfinite().any()

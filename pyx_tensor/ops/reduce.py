@@ -227,7 +227,7 @@ def _correction(unbiased, correction):
 
 @op(promote="float_only", hidden=True, entry="var_mean", aux=("average",), grad_name="Var", vjp=dict(
     input=lambda B, g, input, dim, correction, keepdim: B.mul(      # the mean again: second derivatives pass through it
-        B.mul(_kept(B, g, tuple(input.shape), dim, keepdim), 2 / _freedom(tuple(input.shape), dim, correction)),
+        B.mul(_kept(B, g, tuple(input.shape), dim, keepdim), _var_slope(tuple(input.shape), dim, correction)),
         B.sub(input, B.mean(input, dim, True)))))
 def _var(B, input: T, dim: Dims, correction, keepdim):
     """The variance along dims, and the mean as a hidden output."""
@@ -243,6 +243,12 @@ def _var(B, input: T, dim: Dims, correction, keepdim):
 def _freedom(shape, dim, correction):
     freedom = _count(shape, dim) - correction
     return freedom if freedom > 0 else 0.0 if _count(shape, dim) else math.nan
+
+
+def _var_slope(shape, dim, correction):
+    """What the distance from the mean is multiplied by in the gradient: without freedom it is infinite, as the variance is."""
+    freedom = _freedom(shape, dim, correction)
+    return 2 / freedom if freedom else math.inf
 
 
 def _read_var_arguments(dim, unbiased, correction):
