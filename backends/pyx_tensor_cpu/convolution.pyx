@@ -197,12 +197,20 @@ cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarra
 
 # ---- the entries ----------------------------------------------------------------------------------------------------
 
+cdef int expect_images(str name, cnp.ndarray a, cnp.ndarray b) except -1:
+    """ValueError unless both have a batch, channels and at least one spatial dim."""
+    if cnp.PyArray_NDIM(a) < 3 or cnp.PyArray_NDIM(b) < 3:
+        raise ValueError(f"{name}(): expected arrays of at least 3 dims, got shapes {np.shape(a)} and {np.shape(b)}")
+    return 0
+
+
 def convolve(cnp.ndarray x, cnp.ndarray weight, bias, grid, stride, padding, dilation, groups):
     """The convolution of images at `grid` positions, with zeros around them."""
     cdef Geometry v
     if is_half(x):
         return in_float32(convolve, (x, weight, bias), (grid, stride, padding, dilation, groups))
     kernels_of("convolve", x)
+    expect_images("convolve", x, weight)
     shape = (np.shape(x)[0], np.shape(weight)[0], *grid)
     read_geometry("convolve", &v, np.shape(x), np.shape(weight), shape, stride, padding, dilation, groups)
     x, weight, bias = operand(x, x), operand(weight, x), bias_of("convolve", bias, shape[1], x)
@@ -216,6 +224,7 @@ def convolve_transposed(cnp.ndarray y, cnp.ndarray weight, bias, size, stride, p
     if is_half(y):
         return in_float32(convolve_transposed, (y, weight, bias), (size, stride, padding, dilation, groups))
     kernels_of("convolve_transposed", y)
+    expect_images("convolve_transposed", y, weight)
     shape = (np.shape(y)[0], np.shape(weight)[1] * groups, *size)
     read_geometry("convolve_transposed", &v, shape, np.shape(weight), np.shape(y), stride, padding, dilation, groups)
     y, weight, bias = operand(y, y), operand(weight, y), bias_of("convolve_transposed", bias, shape[1], y)
@@ -229,6 +238,7 @@ def convolve_weight(cnp.ndarray g, cnp.ndarray x, kernel, stride, padding, dilat
     if is_half(x):
         return in_float32(convolve_weight, (g, x), (kernel, stride, padding, dilation, groups))
     kernels_of("convolve_weight", x)
+    expect_images("convolve_weight", x, g)
     shape = (np.shape(g)[1], np.shape(x)[1] // groups, *kernel)
     read_geometry("convolve_weight", &v, np.shape(x), shape, np.shape(g), stride, padding, dilation, groups)
     x, g = operand(x, x), operand(g, x)

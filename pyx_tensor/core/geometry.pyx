@@ -401,6 +401,8 @@ cdef int apply_view(int kind, Geometry* g, tuple args) except -1:
     if kind == INDEX:
         if type(args[0]) is tuple:
             return index_basic(g, args[0])
+        if type(args[0]) is not slice:
+            raise TypeError(f"an index is a slice, or a tuple of ints, slices, None and Ellipsis, not {type(args[0]).__name__}")
         if g.ndim == 0:
             raise IndexError("too many indices for tensor of dimension 0")
         return slice_(g, 0, (<slice>args[0]).start, (<slice>args[0]).stop, (<slice>args[0]).step)

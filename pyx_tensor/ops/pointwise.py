@@ -96,7 +96,8 @@ def _div_floor(B, input: T, other: T):
 def _div_trunc(B, input: T, other: T):
     """`input / other` rounded towards zero."""
     if B._result_is_integral(input, other):
-        return B.floor_divide(B.sub(input, B.fmod(input, other)), other)      # exact: the remainder is gone
+        rest = B.fmod(input, other)
+        return B.floor_divide(B.sub(input.to(rest.dtype), rest), other)       # exact: the remainder is gone
     return B.trunc(B.div(input, other))
 
 
