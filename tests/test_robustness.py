@@ -290,3 +290,16 @@ def test_an_array_outlives_its_resized_tensor():
         pass
     array[:] = 7
     assert array.tolist() == [7, 7, 7, 7]
+
+
+# --- odd arguments ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16", "complex64"])
+def test_no_operation_kills_the_process(dtype):
+    """Every operation of the table, hidden ones too, with odd shapes, layouts and arguments (tests/memcheck.py, which valgrind watches too)."""
+    said = run_alone(f"""
+        import sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import memcheck
+        memcheck.main(["baseline", {dtype!r}])
+    """)
+    assert said.startswith("baseline: ")

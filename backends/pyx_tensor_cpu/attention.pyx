@@ -301,7 +301,8 @@ def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.nd
     cdef Problem p
     cdef list held = []
     cdef cnp.ndarray to_query, to_key, to_value
-    if needs[3]:
+    *_, of_mask = needs
+    if of_mask:
         raise TypeError("attention_backward(): no kernel for the gradient of a mask")
     describe(&p, "attention_backward", held, query, key, value, mask, scale, causal)
     if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != 2 * p.batches * p.queries or code_of(total) != p.code:
