@@ -233,7 +233,7 @@ print("passed")
 
 
 def test_scikit_learns_dispatch():
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", minversion="1.8")       # before, it passed NumPy's types as dtypes
     env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": os.pathsep.join(filter(None, [*sys.path]))}
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", SCIKIT_LEARN], env=env, capture_output=True, text=True)
     assert run.stdout.strip() == "passed", run.stderr[-2000:]

@@ -1,6 +1,5 @@
 """`Function`: an operation with a gradient of the user's own, in both of PyTorch's styles."""
 import functools
-import inspect
 
 from ..core.device import get_default_device
 from ..core.tensor import TensorBase
@@ -70,7 +69,7 @@ class Function(FunctionCtx):
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         cls._kernels = {}
-        cls._is_static = isinstance(inspect.getattr_static(cls, "forward"), staticmethod)
+        cls._is_static = isinstance(next(vars(base)["forward"] for base in cls.__mro__ if "forward" in vars(base)), staticmethod)
         cls._backward_title = cls.__name__ + "Backward"
         cls._context_class = type(cls._backward_title, (FunctionCtx,), {})
 
@@ -159,6 +158,8 @@ class Function(FunctionCtx):
                 raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
             forward = functools.partial(forward, ctx)
         else:
+            import inspect                # dear, and seldom needed
+
             bound = inspect.signature(forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
