@@ -612,6 +612,8 @@ def test_what_a_kernel_raises_or_gives_is_never_replaced_by_the_body(name, kerne
     for x in (torch.ones(2), torch.ones(2, requires_grad=True)):
         with pytest.raises(exception, match=message):
             op(x)
+    with pytest.raises(exception, match=message):
+        op(torch.ones(2), out=torch.empty(2))
     assert op(torch.ones(2, device="reference")).tolist() == [2, 2]
 
 

@@ -85,4 +85,5 @@ cdef class Op(Slot):
     cdef list kernel_args(self, list args, DType compute, Device device)
 
 cdef tuple REFUSALS                   # what entries raise for arguments that they can't take
+cdef bint lacks_dtype(Op op, object error)
 cdef object intercepted(Op op, list args, str form=*, object out=*)

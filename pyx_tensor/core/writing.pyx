@@ -7,7 +7,7 @@ from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
-from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted
+from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted, lacks_dtype
 from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_inference, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
                         lies_across, may_overlap, number_operand, same_memory, scaled, write_array)
 from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
@@ -32,7 +32,6 @@ cdef class WritableOp(Op):
     cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
         """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
         cdef unsigned int mode = get_mode()
-        cdef Version version
         if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.is_view or t.inference
                 or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
             return False
@@ -44,11 +43,10 @@ cdef class WritableOp(Op):
         try:
             entry(t.array, u.array, out=t.array)
         except REFUSALS as error:
-            if isinstance(error, TypeError) and not self.primitive:
+            if lacks_dtype(self, error):
                 return False
             raise self.explained(error, [t, u]) from None
-        version = t.version_()
-        version.value += 1
+        count_write(t)
         return True
 
     def in_place(self, *args, **kwargs):
@@ -74,7 +72,6 @@ cdef class WritableOp(Op):
         cdef unsigned int mode = get_mode()
         cdef bint record
         cdef OpNode node = None
-        cdef Version version
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
         if operator:
@@ -103,8 +100,7 @@ cdef class WritableOp(Op):
             self.normalise(bound)
             node = self.gradient.prepare(bound, target)
         self.run_into(list(args), target)
-        version = target.version_()
-        version.value += 1
+        count_write(target)
         if record:
             if self.gradient.saves_output:
                 node.output = saved_result(target)
@@ -128,7 +124,7 @@ cdef class WritableOp(Op):
         try:
             entry(*self.kernel_args(args, compute, device), out=target.array)
         except REFUSALS as error:
-            if isinstance(error, TypeError) and not self.primitive:      # a dtype that the kernel lacks
+            if lacks_dtype(self, error):
                 return False
             raise self.explained(error, args) from None
         return True
