@@ -8,7 +8,9 @@ from .dtype cimport DType
 from .geometry cimport Geometry
 from .mode cimport INFERENCE, get_mode
 from .shared_memory cimport Segment
-from .tensor cimport Storage, TensorBase, check_bounds, load_geometry, make_view, memory_of, ndarray_view, new_tensor
+from .storage cimport Storage, check_bounds, memory_as, ndarray_view, storage_of
+from .tensor cimport TensorBase, load_geometry, new_tensor
+from .viewing cimport make_view
 
 cnp.import_array()
 
@@ -113,10 +115,10 @@ cdef int grow_on_device(Storage storage, Py_ssize_t nbytes) except -1:
     where = () if storage.device.index is None else (storage.device.index,)
     root = backend.empty((-(-nbytes // size),), backend.dtypes[storage.dtype.name], *where)
     backend.copy_(backend.as_strided(root, known, (1,), 0), backend.as_strided(storage.array, known, (1,), 0))
-    moved = new_tensor(root, storage.dtype, storage.device).storage_()
+    moved = storage_of(root, storage.dtype, storage.device)
     for t in storage.tensors:
         load_geometry(t, &g)
-        array = backend.as_strided(memory_of(t, moved, backend), geometry.shape_tuple(&g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
+        array = backend.as_strided(memory_as(moved, t.dtype), geometry.shape_tuple(&g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
         t.point_at(array, moved)
     return 0
 
@@ -125,7 +127,7 @@ def move(Storage storage not None, cnp.ndarray root not None):
     """Let all tensors on a storage stand on `root` instead, which begins with the same bytes. Returns the storage of `root`."""
     cdef Geometry g
     cdef TensorBase t
-    cdef Storage moved = new_tensor(root, storage.dtype, storage.device).storage_()
+    cdef Storage moved = storage_of(root, storage.dtype, storage.device)
     for t in storage.tensors:
         load_geometry(t, &g)
         t.point_at(ndarray_view(<cnp.ndarray>t.array, moved, &g), moved)

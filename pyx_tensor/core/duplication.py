@@ -5,7 +5,7 @@ import numpy as np
 
 from .dtype import by_name
 from .record import namespace as B
-from .tensor import Storage
+from .storage import Storage
 
 
 def whole_memory(tensor):

@@ -39,4 +39,4 @@ cdef enum ViewKind:
     AS_STRIDED
     INDEX
     ALIAS
-    RETYPE                            # another dtype: see make_retyped_view in tensor.pyx
+    RETYPE                            # another dtype: see make_retyped_view in viewing.pyx

@@ -11,7 +11,8 @@ from .dtype cimport BOOL, COMPLEX, FLOATING, INTEGRAL, DType
 from .geometry cimport MAX_DIMS, wrap_dim
 from .mode cimport INFERENCE, NO_GRAD, get_mode
 from .history cimport check_writable
-from .tensor cimport TensorBase, is_dense
+from .ndarray cimport is_dense
+from .tensor cimport TensorBase
 from .dtype import result_dtype
 from .record import namespace, type_name
 

@@ -2,19 +2,10 @@ from .device cimport Device
 from .dtype cimport DType
 from .geometry cimport Geometry
 from .graph cimport GradSlot, Node
+from .storage cimport Alias, Storage, locate
 
 cdef class Version:
     cdef readonly Py_ssize_t value    # counts the writes to a family of views
-
-cdef class Storage:
-    cdef readonly object array        # the array that owns the memory
-    cdef readonly DType dtype
-    cdef readonly Device device
-    cdef char* pointer                # first byte, NULL where the backend has no addressable memory
-    cdef readonly Py_ssize_t nbytes
-    cdef readonly bint resizable
-    cdef void* head                   # list of the tensors on this memory, threaded through their alias fields
-    cdef object __weakref__
 
 cdef enum Origin:                     # how a view came to be, where writing through it is refused
     PLAIN_VIEW = 0
@@ -47,8 +38,7 @@ cdef class TensorBase:
     cdef TensorBase viewed            # ... then these say the same
     cdef void* view_op
     cdef tuple view_args              # None: a view of the shape that it has
-    cdef void* alias_next
-    cdef void* alias_previous
+    cdef Alias alias                  # its place in the storage's list
     cdef int ndim_(self) except -1
     cdef tuple shape_(self)
     cdef object number(self)
@@ -59,6 +49,7 @@ cdef class TensorBase:
     cdef int set_view(self, TensorBase parent, object op, tuple args, int origin) except -1
     cdef ViewRecord record(self)
     cdef TensorBase base(self)
+    cdef int share(self, TensorBase other) except -1
     cdef int adopt(self, TensorBase other) except -1
     cdef int point_at(self, object array, Storage storage) except -1
 
@@ -66,12 +57,9 @@ cdef type tensor_class
 cdef type parameter_class
 cdef TensorBase new_tensor(object array, DType dtype, Device device)
 cdef TensorBase wrap_array(object array, Device device)
-cdef int load_geometry(TensorBase t, Geometry* g) except -1
-cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1
-cdef object ndarray_view(object like, Storage storage, Geometry* g)
-cdef object memory_of(TensorBase t, Storage storage, object backend)
-cdef TensorBase make_view(TensorBase t, Geometry* g)
-cdef TensorBase make_retyped_view(TensorBase t, DType dtype)
 cdef TensorBase detached(TensorBase t)
 cdef bint has_node(TensorBase t) except -1
-cdef bint is_dense(object array) noexcept
+
+# Shape, strides and offset of a tensor in its storage, in elements.
+cdef inline int load_geometry(TensorBase t, Geometry* g) except -1:
+    return locate(g, t.array, t.dtype, t.device, t.storage)

@@ -1,27 +1,24 @@
 # cython: c_api_binop_methods=True
-"""TensorBase: a backend's array, its storage and its place in the recorded graph.
+"""TensorBase: a backend's array, its place on a storage (storage.pyx) and in the recorded graph.
 
 The public class `Tensor` (core/frontend.py) derives from it and gets its operations as methods. Here stand only the
 fields, the operators and what must be quick.
 """
 cimport cython
 cimport numpy as cnp
-import math
 import warnings
 
-import numpy as np
 from cpython.buffer cimport PyObject_GetBuffer
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 from . cimport geometry
 from .device cimport Device
-from .dtype cimport DType, from_type_num, from_numpy_dtype
-from .dtype cimport FLOATING
+from .dtype cimport FLOATING, DType, from_numpy_dtype, from_type_num
 from .geometry cimport Geometry
 from .graph cimport AccumulateGrad, GradSlot, Node
 from .mode cimport INFERENCE, TRACK_DERIVED, get_mode
-from .slot cimport Slot
+from .ndarray cimport pyx_first_element, pyx_shape_of, shape_of
+from .slot cimport Slot, inherit_operators
+from .storage cimport Storage, add_alias, remove_alias, storage_of
 
 from .dtype import by_name
 from .memory_format import channels_last, channels_last_3d, lies_in
@@ -37,68 +34,6 @@ cdef extern from *:
     """
     object pyx_new_instance(object type, object no_arguments)
 
-cdef extern from *:
-    """
-    #include "numpy/arrayobject.h"
-    static PyObject* pyx_first_element(PyArrayObject* array) { return PyArray_GETITEM(array, (char*)PyArray_DATA(array)); }
-
-    /* `sizes` of an ndarray as an object of a subclass of tuple that adds no fields. */
-    static PyObject* pyx_shape_of(PyTypeObject* tuple_class, PyArrayObject* array) {
-        int i, n = PyArray_NDIM(array);
-        PyObject* result = tuple_class->tp_alloc(tuple_class, n);
-        if (result == NULL) return NULL;
-        for (i = 0; i < n; i++) {
-            PyObject* size = PyLong_FromSsize_t(PyArray_DIM(array, i));
-            if (size == NULL) { Py_DECREF(result); return NULL; }
-            PyTuple_SET_ITEM(result, i, size);
-        }
-        return result;
-    }
-    """
-    object pyx_first_element(cnp.ndarray array)
-    object pyx_shape_of(object tuple_class, cnp.ndarray array)
-
-cdef extern from *:
-    """
-    /* Give a Python subclass the operator slots of its C base themselves, where Python would put wrappers that look the
-       method up at every call. (Classes that users derive get Python's wrappers, so they may override operators.) */
-    static void pyx_inherit_operators(PyObject* derived, PyObject* base) {
-        PyNumberMethods* to = ((PyTypeObject*)derived)->tp_as_number;
-        PyNumberMethods* from = ((PyTypeObject*)base)->tp_as_number;
-        #define PYX_SLOT(name) to->nb_##name = from->nb_##name;
-        PYX_SLOT(add) PYX_SLOT(subtract) PYX_SLOT(multiply) PYX_SLOT(true_divide) PYX_SLOT(floor_divide) PYX_SLOT(remainder)
-        PYX_SLOT(power) PYX_SLOT(matrix_multiply) PYX_SLOT(and) PYX_SLOT(or) PYX_SLOT(xor) PYX_SLOT(lshift) PYX_SLOT(rshift)
-        #undef PYX_SLOT
-        ((PyTypeObject*)derived)->tp_richcompare = ((PyTypeObject*)base)->tp_richcompare;
-    }
-    """
-    void pyx_inherit_operators(object derived, object base)
-
-cdef extern from *:
-    """
-    #include "numpy/arrayobject.h"
-    /* An ndarray of `like`'s type over memory that `owner` keeps alive. */
-    static PyObject* pyx_ndarray_over(PyArrayObject* like, int ndim, npy_intp* shape, npy_intp* strides, void* data,
-                                      int flags, PyObject* owner) {
-        PyArray_Descr* descr = PyArray_DESCR(like);
-        Py_INCREF(descr);
-        PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
-        if (view == NULL) {
-            if (PyErr_ExceptionMatches(PyExc_ValueError))
-                PyErr_SetString(PyExc_RuntimeError, "the number of elements or bytes of a tensor of these sizes overflows 64 bits");
-            return NULL;
-        }
-        Py_INCREF(owner);
-        if (PyArray_SetBaseObject((PyArrayObject*)view, owner) < 0) { Py_DECREF(view); return NULL; }
-        return view;
-    }
-    """
-    object pyx_ndarray_over(cnp.ndarray like, int ndim, Py_ssize_t* shape, Py_ssize_t* strides, void* data, int flags,
-                            object owner)
-
-cdef extern from "Python.h":
-    Py_ssize_t PY_SSIZE_T_MAX
-
 cdef tuple _no_arguments = ()
 cdef object _new_tuple = tuple.__new__      # Size without its check of the items
 tensor_class = None
@@ -112,53 +47,13 @@ def register_classes(tensor, parameter):
         raise TypeError("register_classes expects two classes")
     tensor_class = <type>tensor
     parameter_class = <type>parameter
-    pyx_inherit_operators(tensor_class, TensorBase)
-    pyx_inherit_operators(parameter_class, TensorBase)
+    inherit_operators(tensor_class, TensorBase)
+    inherit_operators(parameter_class, TensorBase)
 
 
 @cython.freelist(64)
 cdef class Version:
     """Counts the writes to one family of views, so that a saved tensor can tell that it was changed."""
-
-
-# --- storage ------------------------------------------------------------------------------------------------------
-@cython.binding(False)     # method descriptors check the type of self, bound functions do not
-cdef class Storage:
-    """The memory that a tensor and all its aliases share."""
-
-    @property
-    def tensors(self):
-        """The live tensors on this memory."""
-        found = []
-        cdef void* item = self.head
-        while item != NULL:
-            found.append(<TensorBase>item)
-            item = (<TensorBase>item).alias_next
-        return found
-
-    def data_ptr(self):
-        if type(self.array) is not cnp.ndarray and self.device._backend.strided:
-            return self.device._backend.address(self.array) if self.nbytes else 0
-        return <size_t>self.pointer
-
-
-cdef void link(Storage storage, TensorBase t) noexcept:
-    t.alias_next = storage.head
-    t.alias_previous = NULL
-    if storage.head != NULL:
-        (<TensorBase>storage.head).alias_previous = <void*>t
-    storage.head = <void*>t
-    t.storage = storage
-
-
-cdef void unlink(TensorBase t) noexcept:
-    if t.alias_next != NULL:
-        (<TensorBase>t.alias_next).alias_previous = t.alias_previous
-    if t.alias_previous != NULL:
-        (<TensorBase>t.alias_previous).alias_next = t.alias_next
-    elif t.storage is not None and t.storage.head == <void*>t:
-        t.storage.head = t.alias_next
-    t.alias_next = t.alias_previous = NULL
 
 
 # --- making tensors -----------------------------------------------------------------------------------------------
@@ -194,127 +89,13 @@ def wrap(array, Device device not None):
 cdef TensorBase detached(TensorBase t):
     """The same memory and version, outside of the graph."""
     cdef TensorBase result = new_tensor(t.array, t.dtype, t.device)
-    link(t.storage_(), result)
-    result.version = t.version_()
-    result.inference = t.inference
+    result.share(t)
     if get_mode() & TRACK_DERIVED:
         result.derived = t.requires or t.derived
     return result
 
 
-# --- views --------------------------------------------------------------------------------------------------------
-cdef int load_geometry(TensorBase t, Geometry* g) except -1:
-    """Shape, strides and offset of a tensor in its storage, in elements."""
-    cdef cnp.ndarray array
-    cdef int i, shift = t.dtype.shift
-    if type(t.array) is cnp.ndarray:
-        array = <cnp.ndarray>t.array
-        g.ndim = cnp.PyArray_NDIM(array)
-        for i in range(g.ndim):
-            g.shape[i] = cnp.PyArray_DIM(array, i)
-            g.strides[i] = cnp.PyArray_STRIDE(array, i) >> shift
-        g.offset = 0
-        if t.storage is not None:
-            g.offset = (<char*>cnp.PyArray_DATA(array) - t.storage.pointer) >> shift
-        if cnp.PyArray_SIZE(array) == 0:
-            geometry.set_contiguous(g)    # NumPy has no strides worth keeping for an empty array
-        return 0
-    geometry.load_shape(g, t.array.shape)
-    geometry.set_contiguous(g)
-    g.offset = 0
-    backend = t.device._backend
-    if backend.strided:
-        i = 0
-        for step in backend.strides(t.array):
-            g.strides[i] = step
-            i += 1
-        if t.storage is not None:
-            g.offset = backend.offset(t.array, t.storage.array)
-    return 0
-
-
-cdef int check_bounds(Geometry* g, Py_ssize_t available) except -1:
-    """RuntimeError where g reaches outside a storage of `available` elements."""
-    cdef Py_ssize_t last = g.offset
-    cdef int i
-    for i in range(g.ndim):
-        if g.shape[i] == 0:
-            return 0
-    for i in range(g.ndim):
-        if g.strides[i] and g.shape[i] - 1 > (PY_SSIZE_T_MAX - 1 - last) // g.strides[i]:
-            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(geometry.shape_tuple(g))} and "
-                               f"strides={[g.strides[j] for j in range(g.ndim)]}")
-        last += (g.shape[i] - 1) * g.strides[i]
-    if last >= available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(geometry.shape_tuple(g))}, strides {[g.strides[i] for i in range(g.ndim)]}, storage "
-            f"offset {g.offset} require {last + 1} elements, which is out of bounds for storage of {available} elements")
-    return 0
-
-
-cdef object ndarray_view(object array, Storage storage, Geometry* g):
-    """An ndarray of the kind of `array` on the storage, with any shape and strides; its base keeps the memory alive."""
-    cdef cnp.ndarray like = <cnp.ndarray>array
-    cdef Py_ssize_t strides[geometry.MAX_DIMS]
-    cdef Py_ssize_t itemsize = cnp.PyArray_ITEMSIZE(like)
-    cdef int i, flags = cnp.PyArray_FLAGS(<cnp.ndarray>storage.array) & cnp.NPY_ARRAY_WRITEABLE
-    for i in range(g.ndim):
-        strides[i] = g.strides[i] * itemsize
-    return pyx_ndarray_over(like, g.ndim, g.shape, strides, storage.pointer + g.offset * itemsize, flags, storage.array)
-
-
-cdef object memory_of(TensorBase t, Storage storage, object backend):
-    """The array that views of t are made from: the storage's, read as t's dtype where it is of another one."""
-    cdef Py_ssize_t size
-    if backend.dtype_name(storage.array) == t.dtype.name:
-        return storage.array
-    flat = backend.as_strided(storage.array, (math.prod(storage.array.shape),), (1,), 0)
-    flat = backend.view_dtype(flat, backend.dtypes["uint8"])
-    size = math.prod(flat.shape) // t.dtype.itemsize * t.dtype.itemsize
-    return backend.view_dtype(backend.as_strided(flat, (size,), (1,), 0), backend.dtypes[t.dtype.name])
-
-
-cdef TensorBase make_view(TensorBase t, Geometry* g):
-    """A tensor of t's dtype at g in t's storage, in the same family of versions. Says nothing to autograd."""
-    cdef Storage storage = t.storage_()
-    cdef TensorBase result
-    if type(t.array) is cnp.ndarray:
-        result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
-    else:
-        backend = t.device._backend
-        root = memory_of(t, storage, backend) if backend.strided else t.array
-        array = backend.as_strided(root, geometry.shape_tuple(g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
-        result = new_tensor(array, t.dtype, t.device)
-        if not backend.views:
-            return result
-    link(storage, result)
-    result.version = t.version_()
-    result.inference = t.inference
-    return result
-
-
-cdef TensorBase make_retyped_view(TensorBase t, DType dtype):
-    """t's memory read as another dtype. Where sizes differ the last dim grows or shrinks, and must lie in one piece."""
-    cdef Storage storage = t.storage_()
-    cdef TensorBase result
-    backend = t.device._backend
-    try:
-        array = backend.view_dtype(t.array, backend.dtypes[dtype.name])
-    except ValueError as error:
-        raise RuntimeError(f"a view of a {t.dtype} tensor of shape {list(t.shape_())} and strides {list(t.stride())} as {dtype} isn't "
-                           f"possible: {error}") from None
-    result = new_tensor(array, dtype, t.device)
-    link(storage, result)
-    result.version = t.version_()
-    result.inference = t.inference
-    return result
-
-
-cdef bint is_dense(object array) noexcept:
-    """True for an ndarray whose elements fill its memory in some order of its dims."""
-    return cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>array) or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>array)
-
-
+# --- the graph and the steps of views --------------------------------------------------------------------------------------------------------
 cdef bint has_node(TensorBase t) except -1:
     """True where the tensor is the output of a recorded function."""
     t.needs_grad()
@@ -389,7 +170,7 @@ cdef class TensorBase:
 
     def __dealloc__(self):
         if self.storage is not None:
-            unlink(self)
+            remove_alias(self.storage, &self.alias)
         elif self.device is not None and self.device.recycle != NULL:
             self.device.recycle(<void*>self.array)      # its memory was never shared: the backend may use it again
 
@@ -400,19 +181,7 @@ cdef class TensorBase:
         return len(self.array.shape)
 
     cdef tuple shape_(self):
-        cdef cnp.ndarray array
-        cdef tuple result
-        cdef int i, n
-        if type(self.array) is not cnp.ndarray:
-            return tuple(self.array.shape)
-        array = <cnp.ndarray>self.array
-        n = cnp.PyArray_NDIM(array)
-        result = PyTuple_New(n)
-        for i in range(n):
-            item = <object>cnp.PyArray_DIM(array, i)
-            Py_INCREF(item)
-            PyTuple_SET_ITEM(result, i, item)
-        return result
+        return shape_of(<cnp.ndarray>self.array) if type(self.array) is cnp.ndarray else tuple(self.array.shape)
 
     @property
     def shape(self):
@@ -485,23 +254,10 @@ cdef class TensorBase:
 
     # -- storage and version
     cdef Storage storage_(self):
-        cdef Storage storage
-        if self.storage is not None:
-            return self.storage
-        storage = Storage.__new__(Storage)
-        storage.array = self.array
-        storage.dtype = self.dtype
-        storage.device = self.device
-        if type(self.array) is cnp.ndarray:
-            storage.pointer = <char*>cnp.PyArray_DATA(<cnp.ndarray>self.array)
-            storage.nbytes = cnp.PyArray_NBYTES(<cnp.ndarray>self.array)
-            if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>self.array):
-                storage.nbytes = extent(<cnp.ndarray>self.array)
-        else:
-            storage.nbytes = self.numel() * self.dtype.itemsize
-        storage.resizable = True
-        link(storage, self)
-        return storage
+        if self.storage is None:
+            self.storage = storage_of(self.array, self.dtype, self.device)
+            add_alias(self.storage, &self.alias, self)
+        return self.storage
 
     cdef Version version_(self):
         if self.version is None:
@@ -523,15 +279,23 @@ cdef class TensorBase:
         cdef Version version = self.version_()
         version.value += 1
 
+    cdef int share(self, TensorBase other) except -1:
+        """Stand, as a new tensor whose array says so already, on the memory of another one and count its writes with it."""
+        self.storage = other.storage_()
+        add_alias(self.storage, &self.alias, self)
+        self.version = other.version_()
+        self.inference = other.inference
+        return 0
+
     cdef int point_at(self, object array, Storage storage) except -1:
         """Make this tensor stand on other memory (of its own dtype and device)."""
         self.record()               # a view's shape may be all that tells how it came from its base
         if self.storage is not None:
-            unlink(self)
-        self.storage = None
+            remove_alias(self.storage, &self.alias)
         self.array = array
+        self.storage = storage
         if storage is not None:
-            link(storage, self)
+            add_alias(storage, &self.alias, self)
         return 0
 
     def _point_at(self, array):
@@ -798,17 +562,6 @@ cdef class TensorBase:
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]
-
-
-cdef Py_ssize_t extent(cnp.ndarray array) noexcept:
-    """Bytes from the first to behind the last element of a strided array."""
-    cdef Py_ssize_t last = cnp.PyArray_ITEMSIZE(array)
-    cdef int i
-    for i in range(cnp.PyArray_NDIM(array)):
-        if cnp.PyArray_DIM(array, i) == 0:
-            return 0
-        last += (cnp.PyArray_DIM(array, i) - 1) * cnp.PyArray_STRIDE(array, i)
-    return last
 
 
 cdef int check_layout(TensorBase t) except -1:

@@ -7,8 +7,9 @@ from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, get_mo
 from .op cimport Op, intercepted
 from .operands cimport all_plain, is_plain
 from .record cimport OpNode, mark_derived
-from .tensor cimport (MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, check_bounds, load_geometry, make_retyped_view,
-                      make_view)
+from .storage cimport check_bounds
+from .tensor cimport MADE_IN_NO_GRAD, MULTI_OUTPUT, PLAIN_VIEW, TensorBase, load_geometry
+from .viewing cimport make_retyped_view, make_view
 from .record import namespace
 
 cdef object B = namespace

@@ -1,6 +1,6 @@
 """The memory of a tensor as an object: `x.storage()`, with the tensor's dtype, and `x.untyped_storage()`, in bytes.
 
-Both are thin: the memory itself is `core.tensor.Storage`, shared by all views of a tensor.
+Both are thin: the memory itself is `core.storage.Storage`, shared by all views of a tensor.
 """
 import operator
 import os

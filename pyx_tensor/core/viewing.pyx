@@ -1,0 +1,39 @@
+"""Tensors made over the memory of another one. Autograd hears nothing of it here: see viewop.pyx."""
+cimport numpy as cnp
+
+from . cimport geometry
+from .dtype cimport DType
+from .geometry cimport Geometry
+from .storage cimport Storage, memory_as, ndarray_view
+from .tensor cimport TensorBase, new_tensor
+
+
+cdef TensorBase make_view(TensorBase t, Geometry* g):
+    """A tensor of t's dtype at g in t's storage, in the same family of versions. Says nothing to autograd."""
+    cdef Storage storage = t.storage_()
+    cdef TensorBase result
+    if type(t.array) is cnp.ndarray:
+        result = new_tensor(ndarray_view(<cnp.ndarray>t.array, storage, g), t.dtype, t.device)
+    else:
+        backend = t.device._backend
+        root = memory_as(storage, t.dtype) if backend.strided else t.array
+        array = backend.as_strided(root, geometry.shape_tuple(g), tuple([g.strides[i] for i in range(g.ndim)]), g.offset)
+        result = new_tensor(array, t.dtype, t.device)
+        if not backend.views:
+            return result
+    result.share(t)
+    return result
+
+
+cdef TensorBase make_retyped_view(TensorBase t, DType dtype):
+    """t's memory read as another dtype. Where sizes differ the last dim grows or shrinks, and must lie in one piece."""
+    cdef TensorBase result
+    backend = t.device._backend
+    try:
+        array = backend.view_dtype(t.array, backend.dtypes[dtype.name])
+    except ValueError as error:
+        raise RuntimeError(f"a view of a {t.dtype} tensor of shape {list(t.shape_())} and strides {list(t.stride())} as {dtype} isn't "
+                           f"possible: {error}") from None
+    result = new_tensor(array, dtype, t.device)
+    result.share(t)
+    return result
