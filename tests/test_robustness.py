@@ -239,6 +239,18 @@ def test_cycles_are_collected(make):
     assert collected(make)
 
 
+def test_a_view_that_dies_in_a_cycle_leaves_the_list_of_its_memory():
+    x = torch.zeros(10)
+    view = x[:2]
+    view.myself = view
+    del view
+    gc.collect()
+    others = [torch.zeros(3)[:1] for _ in range(100)]      # would lie where the view was
+    assert [t is x for t in x._storage.tensors] == [True]
+    x.resize_(1000)                                         # moves all tensors on the memory
+    assert len(others) == 100
+
+
 def test_views_keep_memory_alive():
     view = torch.arange(1000.)[990:]
     array = torch.arange(1000.).numpy()[990:]

@@ -162,6 +162,7 @@ cdef object real_number(object value, str name):
     return value.real
 
 
+@cython.no_gc_clear        # __dealloc__ needs the storage; cycles are broken at the nodes, slots and Python objects in them
 @cython.binding(False)     # method descriptors check the type of self, bound functions do not
 cdef class TensorBase:
     """The fields and operators of a tensor."""
