@@ -20,9 +20,9 @@ cdef bint lies_across(TensorBase a, TensorBase b) except -1
 cdef int first_ndim(list args) except -1
 cdef tuple all_dims(object dims, int ndim)
 cdef object one_bool(str name, str argument, object value)
-cdef object one_int(str name, str argument, object value)
+cpdef object one_int(str name, str argument, object value)
 cdef object ints(str name, str argument, object value)
-cdef object one_number(str name, str argument, object value)
+cpdef object one_number(str name, str argument, object value)
 cdef object scaled(str name, object input, object other, object alpha)
 cdef int write_array(TensorBase target, TensorBase result) except -1
 cdef int check_no_overlap(TensorBase t) except -1

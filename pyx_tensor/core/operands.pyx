@@ -290,7 +290,7 @@ cdef tuple all_dims(object dims, int ndim):
     return tuple(wrapped) if ndim else ()
 
 
-cdef object one_int(str name, str argument, object value):
+cpdef object one_int(str name, str argument, object value):
     """An int, also of what can be an index (a tensor of one integer, NumPy's integers); TypeError for anything else."""
     if type(value) is int:
         return value
@@ -318,17 +318,7 @@ cdef object ints(str name, str argument, object value):
     return one_int(name, argument, value)
 
 
-def as_int(str name, str argument, value):
-    """`one_int` for functions that aren't operations."""
-    return one_int(name, argument, value)
-
-
-def as_number(str name, str argument, value):
-    """`one_number` for functions that aren't operations."""
-    return one_number(name, argument, value)
-
-
-cdef object one_number(str name, str argument, object value):
+cpdef object one_number(str name, str argument, object value):
     """A number, also of a 0-dim tensor; TypeError for anything else."""
     if is_scalar(value):
         return value

@@ -7,9 +7,10 @@ from .device cimport Device
 from .dtype cimport FLOATING, DType
 from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
-from .op cimport FLOAT, REFUSALS, SAME, Op, intercepted, lacks_dtype
+from .op cimport REFUSALS, Op, intercepted, lacks_dtype
 from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_inference, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
                         lies_across, may_overlap, number_operand, same_memory, scaled, write_array)
+from .parameters cimport FLOAT, SAME
 from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version

@@ -15,7 +15,7 @@ from ..core.making import fill_linspace, maker, new_filled, only_python_numbers,
 from ..core.memory_format import contiguous_format, preserve_format, strided, strides_in, strides_like
 from ..core.protocol import OutOfMemoryError, allocating
 from ..core.record import namespace as B
-from ..core.operands import as_int, as_number, check_scalar, integer_range
+from ..core.operands import check_scalar, integer_range, one_int, one_number
 from ..core.tensor import TensorBase, wrap
 from .layouts import zeros_of_layout
 from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
@@ -184,7 +184,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     if overrides.is_asked_about(input):
         return overrides.ask(full_like, (input,), (input, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     _check_like("full_like", input)
-    fill_value = as_number("full_like", "fill_value", fill_value)
+    fill_value = one_number("full_like", "fill_value", fill_value)
     dtype = read_dtype("full_like", dtype)
     check_scalar("full_like", "fill_value", fill_value, dtype or input.dtype)
     return _new("full_like", tuple(input.shape), fill_value, dtype or input.dtype, device or input.device, requires_grad,
@@ -206,7 +206,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
-    fill_value = as_number("new_full", "fill_value", fill_value)
+    fill_value = one_number("new_full", "fill_value", fill_value)
     dtype = read_dtype("new_full", dtype)
     check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
     return _new("new_full", sizes_of("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
@@ -306,7 +306,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
 def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """`steps` numbers at equal distances from `start` to `end`, both included."""
     start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    steps = as_int("linspace", "steps", steps)
+    steps = one_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     dtype = read_dtype("linspace", dtype) or (out.dtype if out is not None else get_default_dtype())

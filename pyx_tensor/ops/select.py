@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..core.definitions import op, primitive
-from ..core.operands import as_int
+from ..core.operands import one_int
 from ..core.signature import Dim, Int, Raw, T
 from ..core.tensor import TensorBase
 from .scatter import check_range, flat_positions, from_front
@@ -159,7 +159,7 @@ def masked_scatter(B, input: T, mask: Raw, source: T):
 def _repeat_counts(repeats, n, dim):
     """`repeats` as a list of one count for each of n slices."""
     if not isinstance(repeats, TensorBase):
-        repeats = as_int("repeat_interleave", "repeats", repeats)
+        repeats = one_int("repeat_interleave", "repeats", repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         return [repeats] * n

@@ -7,7 +7,7 @@ from ..core.definitions import methods, op, operations
 from ..core.definitions import view as view_op
 from ..core.dtype import by_name
 from ..core.memory_format import contiguous_format, preserve_format
-from ..core.operands import as_int
+from ..core.operands import one_int
 from ..core.record import namespace as B
 from ..core.signature import Dim, Dims, Int, Ints, Raw, Sizes, T
 from ..core.tensor import TensorBase
@@ -171,7 +171,7 @@ def narrow(B, input: T, dim: Dim, start, length: Int):
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, TensorBase) and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    start = as_int("narrow", "start", start)
+    start = one_int("narrow", "start", start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
