@@ -1,33 +1,24 @@
 """Making tensors: from shapes, from Python data, from arrays."""
-import math
-
 import numpy as np
 
 from ..core import overrides
 from ..core.copying import new_like
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
-from ..core.device import get_default_device, make_device, resolved_device
-from ..core.dtype import by_name, get_default_dtype, of_numpy
+from ..core.device import get_default_device
+from ..core.dtype import get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import read_dtype, result_dtype
-from ..core.making import fill_linspace, maker, new_filled, only_python_numbers, sizes_of
-from ..core.memory_format import contiguous_format, preserve_format, strided, strides_in, strides_like
+from ..core.making import maker, new_filled, sizes_of
+from ..core.memory_format import preserve_format, strided, strides_in
+from ..core.operands import check_scalar, one_number
 from ..core.protocol import OutOfMemoryError, allocating
 from ..core.record import namespace as B
-from ..core.operands import check_scalar, integer_range, one_int, one_number
 from ..core.tensor import TensorBase, wrap
 from .layouts import zeros_of_layout
 from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
-
-
-_CPU = make_device("cpu")
-
-
-def _device(device):
-    if device is None:
-        return get_default_device()
-    return resolved_device(device)        # raises where there is none
+from .placement import CPU, device_or_default, from_host, laid_out, strides_for
+from .python_data import array_of, cast_host, check_range, dtype_of_scalar
 
 
 def _size_keyword(name, names):
@@ -43,14 +34,6 @@ def _check_like(name, input):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def laid_out(shape, strides, make):
-    """What `make(shape)` gives, with these strides in memory (None: row-major)."""
-    if strides is None or tuple(strides) == strides_in(shape, contiguous_format):
-        return make(shape)
-    flat = make((math.prod(shape),))
-    return B.as_strided(flat, shape, strides, 0).detach() if flat.device.backend.strided else flat.reshape(shape)
-
-
 def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None, strides=None):
     if strides is not None:
         result = laid_out(shape, strides, lambda sizes: _new(name, sizes, fill, dtype, device, False))
@@ -58,13 +41,13 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None,
         return result
     dtype = read_dtype(name, dtype)
     if layout is not None and layout is not strided:
-        return zeros_of_layout(name, shape, fill, layout, dtype or get_default_dtype(), _device(device), requires_grad)
+        return zeros_of_layout(name, shape, fill, layout, dtype or get_default_dtype(), device_or_default(device), requires_grad)
     if out is not None:
         if tuple(out.shape) != shape:
             out.resize_(shape)
         return out if fill is None else out.fill_(fill)
     dtype = dtype or get_default_dtype()
-    device = _device(device)
+    device = device_or_default(device)
     try:
         result = new_filled(shape, fill, dtype, device)
     except KeyError:
@@ -111,19 +94,9 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
     if dtype is None:
-        dtype = _dtype_of_scalar(fill_value)
+        dtype = dtype_of_scalar(fill_value)
     check_scalar("full", "fill_value", fill_value, dtype)
     return _new("full", sizes_of("full", (size,), None), fill_value, dtype, device, requires_grad, out)
-
-
-def _dtype_of_scalar(value):
-    if isinstance(value, (bool, np.bool_)):
-        return by_name["bool"]
-    if isinstance(value, (int, np.integer)):
-        return by_name["int64"]
-    if isinstance(value, (complex, np.complexfloating)) and not isinstance(value, float):
-        return get_default_dtype().to_complex()
-    return get_default_dtype()
 
 
 @creates
@@ -150,12 +123,6 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     result = empty([size[d] for d in order], dtype=dtype, device=device).permute([order.index(d) for d, _ in enumerate(size)]).detach()
     result.requires_grad = requires_grad
     return result
-
-
-def strides_for(input, memory_format):
-    """The strides of a new tensor like `input`."""
-    shape = tuple(input.shape)
-    return strides_like(shape, input.stride()) if memory_format in (None, preserve_format) else strides_in(shape, memory_format)
 
 
 def _like_maker(name, fill, meaning):
@@ -225,112 +192,6 @@ def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_g
 methods.update(new_full=new_full, new_tensor=new_tensor, new_empty_strided=new_empty_strided)
 
 
-# --- ranges -------------------------------------------------------------------------------------------------------
-def _check_range_bounds(name, **bounds):
-    for argument, value in bounds.items():
-        whole = isinstance(value, (int, np.integer))
-        if not whole and not isinstance(value, (float, np.floating)):
-            raise TypeError(f"{name}(): argument '{argument}' must be a real Number, not {type(value).__name__}")
-        if not -2**63 <= value < 2**63:        # NaN and infinities fail too
-            raise RuntimeError(f"{name}(): unsupported range, {argument}={value}")
-    start, end, step = bounds.values()
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if (end - start) / step >= 2**60:
-        raise RuntimeError(f"{name}(): invalid size, {(end - start) / step:.3g} elements from {start} to {end} by {step}")
-
-
-def _range_dtype(dtype, *values):
-    if dtype is not None:
-        return read_dtype("arange", dtype)
-    return by_name["int64"] if all(isinstance(v, (int, np.integer)) for v in values) else get_default_dtype()
-
-
-def _from_host(array, dtype, device, requires_grad, out=None):
-    """A tensor on a device from an ndarray that nobody else holds."""
-    if array.dtype != dtype.numpy:
-        array = array.astype(dtype.numpy)
-    result = wrap(np.asarray(array, order="C"), _CPU)
-    device = _device(device)
-    if device is not _CPU:
-        result = result.to(device)
-    if out is not None:
-        if out.shape != result.shape:
-            out.resize_(tuple(result.shape))
-        return out.copy_(result)
-    if requires_grad:
-        result.requires_grad = True
-    return result
-
-
-@creates
-def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """Numbers from `start` (0) up to but without `end`, `step` apart: ceil((end - start) / step) of them.
-
-    Raises:
-        RuntimeError: step is 0, or leads away from `end`.
-    """
-    if end is None or start is None:
-        start, end = 0, start if end is None else end
-    if end is None:
-        raise TypeError('arange() missing 1 required positional argument: "end"')
-    if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
-        with allocating("arange"):
-            return _from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
-    start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
-    _check_range_bounds("arange", start=start, end=end, step=step)
-    dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
-    if dtype.name == "int64":       # whole numbers before they are counted, as PyTorch
-        start, end, step = int(start), int(end), int(step)
-        _check_range_bounds("arange", start=start, end=end, step=step)
-    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
-    kind = np.int64 if whole else np.float64
-    with allocating("arange"):
-        return _from_host(start + np.arange(count, dtype=kind) * kind(step), dtype, device, requires_grad, out)
-
-
-@creates
-def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requires_grad=False):
-    """Early PyTorch's range, which includes `end`; `arange` is its modern form."""
-    if end is None:
-        start, end = 0, start
-    _check_range_bounds("range", start=start, end=end, step=step)
-    count = int((end - start) / step) + 1
-    return _from_host(start + np.arange(count, dtype=np.float64) * step, read_dtype("range", dtype) or get_default_dtype(), device, requires_grad, out)
-
-
-@creates
-def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """`steps` numbers at equal distances from `start` to `end`, both included."""
-    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    steps = one_int("linspace", "steps", steps)
-    if steps < 0:
-        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
-    dtype = read_dtype("linspace", dtype) or (out.dtype if out is not None else get_default_dtype())
-    if dtype.category < 3 and not isinstance(start, complex) and not isinstance(end, complex):
-        with allocating("linspace"):
-            numbers = np.empty(steps, np.float32 if dtype.name == "float32" else np.float64)
-        return _from_host(fill_linspace(numbers, start, end), dtype, device, requires_grad, out)
-    # Complex numbers the same way: the first half counts from the start, the second from the end, so both ends are exact.
-    width, at = (complex(end) - complex(start)) / max(steps - 1, 1), np.arange(steps)
-    numbers = np.where(at < steps // 2, start + width * at, end - width * (steps - 1 - at)) if steps > 1 else np.full(steps, start, np.complex128)
-    return _from_host(numbers, dtype, device, requires_grad, out)
-
-
-@creates
-def logspace(start, end, steps=100, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """`base` to the power of `linspace(start, end, steps)`."""
-    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    dtype = read_dtype("logspace", dtype) or (out.dtype if out is not None else get_default_dtype())
-    if dtype.category < 2:
-        start, end = int(start), int(end)
-    powers = linspace(start, end, steps, dtype=by_name["complex128" if dtype.is_complex else "float64"])
-    return _from_host(np.power(float(base), powers._host_array()), dtype, device, requires_grad, out)
-
-
 @creates
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """An n×m matrix (square unless m is given) with ones on the diagonal."""
@@ -338,7 +199,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     dtype = read_dtype("eye", dtype) or get_default_dtype()
     with allocating("eye"):
-        return _from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
+        return from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
 
 
 # --- from data ----------------------------------------------------------------------------------------------------
@@ -365,107 +226,7 @@ def from_numpy(ndarray):
             raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
     if not array.flags.aligned:
         raise ValueError("given numpy array isn't aligned to its element size. Copy the numpy array to reallocate the memory.")
-    return wrap(array.view(), _CPU)
-
-
-def _plain(data):
-    """Data without tensors in it, and the dtype of those (numbers, of one element each) and of NumPy's numbers in it."""
-    if isinstance(data, TensorBase):
-        if data.numel() != 1:
-            raise ValueError(f"only one element tensors can be converted to Python scalars, but a sequence holds one of shape {list(data.shape)}")
-        return data.detach()._host_array().reshape(()), data.dtype
-    if isinstance(data, np.generic) and data.dtype.kind in "biufc":
-        return data, of_numpy(data.dtype)
-    if isinstance(data, (list, tuple)):
-        parts = [_plain(item) for item in data]
-        found = None
-        for _, dtype in parts:
-            if dtype is not None:
-                found = dtype if found is None else _promote_types(found, dtype)
-        return [p for p, _ in parts], found
-    return data, None
-
-
-def _with_numbers(data, dtype):
-    """`dtype` promoted with those of Python's numbers in nested sequences."""
-    for item in data:
-        if isinstance(item, (list, tuple)):
-            dtype = _with_numbers(item, dtype)
-        elif isinstance(item, (int, float, complex)) and not isinstance(item, np.generic):
-            dtype = _promote_types(dtype, _dtype_of_scalar(item))
-    return dtype
-
-
-def _check_nesting(data, path=0):
-    """ValueError where nested sequences are ragged."""
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (list, tuple)):
-        n = len(data[0])
-        for item in data:
-            if not isinstance(item, (list, tuple)):
-                raise TypeError(f"not a sequence: {item!r} at dim {path + 1}")
-            if len(item) != n:
-                raise ValueError(f"expected sequence of length {n} at dim {path + 1} (got {len(item)})")
-            _check_nesting(item, path + 1)
-
-
-def _beyond_int64(numbers, dtype):
-    """Numbers of which an int has more than 64 bits, as floats; ValueError where they are to be integers."""
-    kinds = {type(v) for v in numbers.ravel()}
-    if not (dtype.category >= 2 if dtype is not None else kinds & {float, complex}):
-        raise ValueError("Overflow when unpacking long long")
-    return numbers.astype(np.complex128 if complex in kinds else np.float64)
-
-
-def _array_of(data, dtype):
-    """An ndarray (a copy) and dtype for nested sequences of numbers, as `torch.tensor` reads them."""
-    if isinstance(data, np.ndarray):
-        return data.copy(), of_numpy(data.dtype)
-    data, found = (data, None) if only_python_numbers(data) else _plain(data)
-    try:
-        array = np.array(data)
-    except ValueError:
-        _check_nesting(data)
-        raise
-    if array.dtype == object or array.dtype.kind in "USV":
-        _check_nesting(data)
-        for bad in (v for v in array.ravel() if not isinstance(v, (int, float, complex))):
-            if isinstance(bad, str):
-                raise TypeError("new(): invalid data type 'str'")
-            raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
-        array = _beyond_int64(array, dtype)
-    if found is not None:
-        return array, _with_numbers(data, found) if isinstance(data, list) else found
-    if isinstance(data, np.generic):
-        return array, of_numpy(array.dtype)
-    if array.dtype == np.float64:
-        return array, get_default_dtype()
-    if array.dtype == np.complex128:
-        return array, get_default_dtype().to_complex()
-    if array.dtype == np.uint64 and dtype is None:
-        raise ValueError("Overflow when unpacking long long")
-    return array, of_numpy(array.dtype)
-
-
-def _cast_host(array, dtype):
-    """An ndarray cast as tensors are: integers out of range are refused by `tensor`, floats are truncated."""
-    if array.dtype == dtype.numpy:
-        return array
-    with np.errstate(all="ignore"):
-        if array.dtype.kind == "c" and dtype.category < 3:
-            array = array.real
-        return array.astype(dtype.numpy)
-
-
-def _check_range(array, dtype):
-    """Refuse Python numbers that the dtype can't hold; values of an ndarray wrap instead."""
-    if array.dtype.kind == "c" and not dtype.is_complex:
-        raise TypeError(f"tensor(): elements of argument 'data' must be real numbers for dtype {dtype}, not complex")
-    if dtype.is_floating_point or dtype.is_complex or dtype.itemsize == 1 and array.dtype.kind == "b" or not array.size or dtype.name == "bool":
-        return
-    low, high = integer_range(dtype)
-    if not (array.min() >= low and array.max() < high + 1):       # NaN fails both
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: elements of argument 'data' from "
-                           f"{array.min()} to {array.max()}")
+    return wrap(array.view(), CPU)
 
 
 @creates
@@ -490,10 +251,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if isinstance(data, TensorBase):
         result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
-    array, found = _array_of(data, dtype)
+    array, found = array_of(data, dtype)
     if dtype is not None and not isinstance(data, np.ndarray):
-        _check_range(array, dtype)
-    return _from_host(_cast_host(array, dtype or found), dtype or found, device, requires_grad)
+        check_range(array, dtype)
+    return from_host(cast_host(array, dtype or found), dtype or found, device, requires_grad)
 
 
 @creates

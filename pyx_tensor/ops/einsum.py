@@ -3,9 +3,9 @@ import functools
 import string
 
 from ..core.definitions import op
+from ..core.definitions import publish_function as creates
 from ..core.record import namespace
 from ..core.signature import Ts
-from .creation import creates
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 

@@ -11,7 +11,7 @@ from ..core.definitions import define, op
 from ..core.dtype import get_default_dtype
 from ..core.record import namespace
 from ..core.signature import Signature, T
-from .creation import _from_host
+from .placement import from_host
 from .shape import wrapped
 from .spectral import resized
 
@@ -212,7 +212,7 @@ def _frequencies(name, places, n, d, dtype, device, requires_grad, out):
         raise RuntimeError(f"{name} requires a floating point dtype, got {dtype}")
     with np.errstate(all="ignore"):
         values = places(n) * np.float64(1) / (n * np.float64(d)) if n else np.zeros(places(n).shape)
-    return _from_host(values, dtype, device, requires_grad, out)
+    return from_host(values, dtype, device, requires_grad, out)
 
 
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):

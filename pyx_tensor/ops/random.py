@@ -3,6 +3,7 @@ import numpy as np
 
 from ..core import random as _stream
 from ..core.definitions import methods, op
+from ..core.definitions import publish_function as creates
 from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype, read_dtype
 from ..core.making import new_filled, sizes_of
@@ -11,7 +12,8 @@ from ..core.protocol import allocating
 from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
-from .creation import _CPU, _device, _from_host, creates, from_numpy, laid_out, strides_for
+from .creation import from_numpy
+from .placement import CPU, device_or_default, from_host, laid_out, strides_for
 
 
 class Generator(_stream.Generator):
@@ -86,12 +88,12 @@ def _checked(generator):
 def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None, strides=None):
     """A new tensor filled on the host by draw(generator, array)."""
     dtype = read_dtype(name, dtype) or (out.dtype if out is not None else get_default_dtype())
-    result = laid_out(shape, strides, lambda sizes: new_filled(sizes, None, dtype, _CPU))
+    result = laid_out(shape, strides, lambda sizes: new_filled(sizes, None, dtype, CPU))
     _draw(name, draw, _checked(generator), result.array, dtype)
     if out is not None:
         return out.resize_(shape).copy_(result)
-    device = _device(device)
-    if device is not _CPU:
+    device = device_or_default(device)
+    if device is not CPU:
         result = result.to(device)
     if requires_grad:
         result.requires_grad = True
@@ -158,7 +160,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     """The integers 0 … n - 1 in random order."""
     dtype = read_dtype("randperm", dtype) or by_name["int64"]
     with allocating("randperm"):
-        result = _from_host(_checked(generator).randperm(n, dtype.numpy), dtype, device, requires_grad)
+        result = from_host(_checked(generator).randperm(n, dtype.numpy), dtype, device, requires_grad)
     return result if out is None else out.resize_(n).copy_(result)
 
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from ..core.definitions import publish_function
 from ..core.dtype import get_default_dtype, read_dtype
-from .creation import _from_host
+from .placement import from_host
 
 
 def cosine_sum(coefficients):
@@ -48,7 +48,7 @@ def _window(name, count, periodic, shape, dtype, layout, device, requires_grad):
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if count < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
-    return _from_host(sampled(shape, count, periodic), dtype, device, requires_grad)
+    return from_host(sampled(shape, count, periodic), dtype, device, requires_grad)
 
 
 @publish_function

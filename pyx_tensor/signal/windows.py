@@ -7,7 +7,7 @@ tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
 import numpy as np
 
 from ..core.dtype import get_default_dtype
-from ..ops.creation import _from_host
+from ..ops.placement import from_host
 from ..ops.windows import bartlett_shape, cosine_sum, kaiser_shape, sampled
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser", "nuttall"]
@@ -24,7 +24,7 @@ def _made(name, M, shape, dtype, layout, device, requires_grad, sym):
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
     if dtype.name not in ("float32", "float64"):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
-    return _from_host(sampled(shape, M, not sym), dtype, device, requires_grad)
+    return from_host(sampled(shape, M, not sym), dtype, device, requires_grad)
 
 
 def _steps(M, sym):
