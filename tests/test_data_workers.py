@@ -14,7 +14,8 @@ from time_limit import limited_time  # noqa: F401
 
 import pyx_tensor as torch
 from pyx_tensor import multiprocessing as mp
-from pyx_tensor.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from pyx_tensor.utils.data import (BatchSampler, DataLoader, Dataset, DistributedSampler, IterableDataset, RandomSampler,
+                                   SubsetRandomSampler, TensorDataset, WeightedRandomSampler, get_worker_info)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -178,31 +179,52 @@ def test_streams_in_parts_and_whole():
     assert list(DataLoader(Counted(2, parts=False), batch_size=None, num_workers=1)) == [0, 1]
 
 
+UNSHUFFLED = {
+    "in order": {}, "single samples": dict(batch_size=None), "processes": dict(num_workers=2),
+    "processes that stay": dict(num_workers=2, persistent_workers=True), "a sampler": dict(sampler=[3, 1, 4, 1, 5]), "a batch sampler": dict(batch_size=1, batch_sampler=[[3, 1], [4]], num_workers=1),
+    "distributed": dict(sampler=DistributedSampler(range(23), 2, 0, shuffle=False)),
+    "a generator": dict(generator=torch.Generator()), "shuffled by a generator": dict(shuffle=True, generator=torch.Generator())}
+
+
+@pytest.mark.parametrize("options", UNSHUFFLED.values(), ids=UNSHUFFLED)
+def test_a_loader_that_does_not_shuffle_leaves_the_stream_alone(options):
+    state = torch.get_rng_state()
+    loader = DataLoader(numbers(), **{"batch_size": 8, **options})
+    for _ in range(2):
+        list(loader)
+        assert torch.equal(state, torch.get_rng_state())
+
+
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_an_unshuffled_loader_draws_one_seed_only(num_workers):
+def test_a_stream_of_samples_leaves_the_stream_alone(num_workers):
+    state = torch.get_rng_state()
+    list(DataLoader(Counted(11), batch_size=2, num_workers=num_workers))
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("sampler", [lambda: RandomSampler(range(8), generator=torch.Generator()), lambda: SubsetRandomSampler([1, 2]),
+                                     lambda: WeightedRandomSampler([1.0, 2.0], 3), lambda: BatchSampler(RandomSampler(range(4)), 2, False)])
+def test_a_loader_that_shuffles_draws_its_seed_from_the_stream_first(sampler):
     torch.manual_seed(0)
-    list(DataLoader(numbers(), num_workers=num_workers, batch_size=8))
-    after = torch.rand(1)
+    batches = firsts(DataLoader(numbers(), sampler=sampler(), batch_size=None))
+    state = torch.get_rng_state()
     torch.manual_seed(0)
     torch.empty((), dtype=torch.int64).random_()
-    assert torch.equal(after, torch.rand(1))
-    state = torch.get_rng_state()
-    list(DataLoader(numbers(), num_workers=num_workers, generator=torch.Generator()))
-    assert torch.equal(state, torch.get_rng_state())
+    assert batches == list(sampler()) and torch.equal(state, torch.get_rng_state())
 
 
 # --- seeds and information ---------------------------------------------------------------------------------------------
 def test_processes_know_themselves_and_have_their_own_seeds():
     torch.manual_seed(5)
     loader = DataLoader(Ask(), batch_size=2, num_workers=2)
-    first, again = list(loader), list(loader)
+    first, second = list(loader), list(loader)
     assert [batch[0][0].tolist() for batch in first] == [[0, 2, 1, 8], [1, 2, 1, 8]] * 2
     for stream in (1, 2, 3):
-        values = torch.cat([batch[stream] for batch in first + again])
+        values = torch.cat([batch[stream] for batch in first + second])
         assert len(set(values.tolist())) == 16
     torch.manual_seed(5)
-    repeated = list(loader)
-    assert all(torch.equal(a, b) for one, two in zip(first, repeated) for a, b in zip(one, two))
+    repeated = [*loader, *DataLoader(Ask(), batch_size=2, num_workers=2)]          # another loader goes on
+    assert all(torch.equal(a, b) for one, two in zip(first + second, repeated) for a, b in zip(one, two))
 
 
 def record_start(worker_id):

@@ -69,6 +69,7 @@ def _as_seed(seed):
 
 class Generator(Engine):
     """A stream of pseudo-random numbers, PyTorch's for the same seed."""
+    _side = None         # (the state where it left this stream, the generator), see _side_stream
 
     def __init__(self, device="cpu"):
         if device != "cpu":
@@ -80,12 +81,14 @@ class Generator(Engine):
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         self._seed(_as_seed(seed.__index__()))
+        self._side = None
         return self
 
     def seed(self):
         """Start the stream anew from a seed that the operating system chooses, and return that seed."""
         seed = int.from_bytes(os.urandom(8), "little")
         self._seed(seed)
+        self._side = None
         return seed
 
     def get_state(self):
@@ -116,11 +119,19 @@ class Generator(Engine):
                           double_normal, float_normal)
         except ValueError as error:
             raise RuntimeError(f"Invalid mt19937 state: {error}") from None
+        self._side = None
         return self
 
     def clone_state(self):
         """A new generator that continues as this one would."""
         return type(self)().set_state(self.get_state())
+
+    def _side_stream(self):
+        """A generator that begins where this one stands and leaves it there; until this one moves or starts anew, it is the same one."""
+        state = Generator.get_state(self)
+        if self._side is None or not np.array_equal(self._side[0], state):
+            self._side = state, self.clone_state()
+        return self._side[1]
 
     def __copy__(self):
         return self.clone_state()

@@ -108,7 +108,7 @@ def main():
     full = Stripes(100, transform=lambda image: (image - 0.5) / 0.7)
     train_set, test_set = random_split(full, [0.8, 0.2], generator=torch.Generator().manual_seed(42))
     train_loader = DataLoader(train_set, batch_size=16, shuffle=True, drop_last=True, pin_memory=torch.cuda.is_available())
-    test_loader = DataLoader(test_set, batch_size=20)
+    test_loader = DataLoader(test_set, batch_size=20, generator=torch.Generator())      # leaves the default stream alone
 
     model = Net().to(device)
     print(model)

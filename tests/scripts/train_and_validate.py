@@ -8,7 +8,7 @@ x = torch.randn(240, 6)
 y = (x[:, :3].sum(1) * x[:, 3] > 0).long()
 train, valid = random_split(TensorDataset(x, y), [200, 40])
 train_loader = DataLoader(train, batch_size=25, shuffle=True)
-valid_loader = DataLoader(valid, batch_size=20)
+valid_loader = DataLoader(valid, batch_size=20, generator=torch.Generator())      # which leaves the default stream alone
 model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 2))
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
 scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.03, total_steps=5 * len(train_loader))

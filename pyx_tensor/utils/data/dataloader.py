@@ -9,8 +9,9 @@ from .collate import default_collate, default_convert
 from .dataset import IterableDataset, T_co
 from .iterators import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .worker import get_worker_info
 
-__all__ = ["DataLoader", "default_collate", "default_convert"]
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
@@ -42,9 +43,15 @@ class DataLoader(Generic[T_co]):
         persistent_workers: keep the processes for the next pass.
         in_order: give batches in the order of the sampler; else as they come from the processes.
 
-    Each pass draws one seed from the generator, as PyTorch's does, also where it neither shuffles nor has processes: else the
-    numbers that a script draws later wouldn't be PyTorch's. A loader with a `generator` leaves the default stream alone. In process
-    number i, Python's, NumPy's and our random streams start from the seed + i. An exception in a process is raised here with its traceback; one that dies is a RuntimeError.
+    Each pass draws a seed. In process number i, Python's, NumPy's and our random streams start from the seed + i. It comes from the
+    `generator`, if there is one, else from the default stream where a sampler of this module shuffles. So order and seeds are PyTorch's.
+    A loader that doesn't shuffle, or has a sampler of the user's own, leaves the default stream alone: its seeds are the numbers
+    that the stream would give next, drawn from a copy. Here it departs from PyTorch, whose every pass moves the stream by
+    one number: in a script that validates between epochs, shuffles and dropout masks from the second epoch on are others than PyTorch's
+    (but the same with and without the validation). Where the unshuffled loader has a generator, ``generator=torch.Generator()``,
+    they are the same in both.
+
+    An exception in a process is raised here with its traceback; one that dies is a RuntimeError.
 
     >>> from pyx_tensor.utils.data import DataLoader
     >>> [batch.tolist() for batch in DataLoader(torch.arange(5), batch_size=2)]

@@ -51,6 +51,10 @@ class DistributedSampler(Sampler[int]):
     def __len__(self):
         return self.num_samples
 
+    @property
+    def _shuffles(self):
+        return self.shuffle
+
     def set_epoch(self, epoch):
         """Say which epoch comes: the order depends on it. Without it each epoch has the same."""
         self.epoch = epoch

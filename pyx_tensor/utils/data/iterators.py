@@ -9,10 +9,11 @@ from collections import deque
 from multiprocessing import connection as _connection
 
 from ...core.frontend import Tensor
+from ...ops.random import default_generator
 from ..exceptions import ExceptionWrapper
 from . import worker as _worker
 from .fetch import make_fetcher
-from .sampler import draw_seed
+from .sampler import draw_seed, shuffles
 
 PATIENCE = 5.0       # seconds that a process gets to end by itself
 
@@ -28,7 +29,7 @@ class _BaseDataLoaderIter:
         self._is_stream = loader._is_stream
         self._index_sampler = loader._index_sampler
         self._pin = _pinning(loader.pin_memory)
-        self._base_seed = draw_seed(loader.generator)
+        self._base_seed = _draw_base_seed(loader)
         self._start(loader)
 
     def _start(self, loader):
@@ -53,6 +54,14 @@ class _BaseDataLoaderIter:
                           f"len(dataloader)), but {self._num_yielded} samples have been fetched. With several processes, each gives its "
                           "whole stream unless it asks get_worker_info for its part.", stacklevel=2)
         return batch if self._pin is None else self._pin(batch)
+
+
+def _draw_base_seed(loader):
+    """What the seeds of processes count from: the next number of the loader's stream, which is a side stream where nothing is shuffled."""
+    stream = loader.generator
+    if stream is None and not shuffles(loader._index_sampler):
+        stream = default_generator._side_stream()
+    return draw_seed(stream)
 
 
 def _length_of(loader):

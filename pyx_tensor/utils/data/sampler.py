@@ -15,6 +15,11 @@ def draw_seed(generator=None):
     return int(ops.empty((), dtype=by_name["int64"]).random_(generator=generator).item())
 
 
+def shuffles(sampler):
+    """Whether one of our samplers, alone or in batches, gives a random order. Of a user's own it isn't known: no."""
+    return getattr(sampler, "_shuffles", False)
+
+
 def check_positive(name, value):
     """Raise unless `value` is a positive int."""
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
@@ -23,6 +28,7 @@ def check_positive(name, value):
 
 class Sampler(Generic[T_co]):
     """Base class of samplers: a subclass defines ``__iter__``, which gives indices, and mostly ``__len__``."""
+    _shuffles = False        # whether the order is random: a loader then draws its seed as PyTorch's does
 
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__} is missing the method __iter__")
@@ -50,6 +56,7 @@ class RandomSampler(Sampler[int]):
             orders, one after the other.
         generator: of the random numbers; by default a new one at each pass, seeded from the default stream.
     """
+    _shuffles = True
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         if not isinstance(replacement, bool):
@@ -84,6 +91,7 @@ class RandomSampler(Sampler[int]):
 
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order."""
+    _shuffles = True
 
     def __init__(self, indices, generator=None):
         self.indices = indices
@@ -104,6 +112,7 @@ class WeightedRandomSampler(Sampler[int]):
     >>> list(WeightedRandomSampler([0.0, 0.0, 2.0], 4))
     [2, 2, 2, 2]
     """
+    _shuffles = True
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         check_positive("num_samples", num_samples)
@@ -142,6 +151,10 @@ class BatchSampler(Sampler[list]):
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
+
+    @property
+    def _shuffles(self):
+        return shuffles(self.sampler)
 
     def __iter__(self):
         indices = iter(self.sampler)
