@@ -15,4 +15,5 @@ from .rmsprop import RMSprop  # noqa: F401
 from .rprop import Rprop  # noqa: F401
 from .sgd import SGD  # noqa: F401
 from .sparse_adam import SparseAdam  # noqa: F401
+from .swapping import swap_in_optimizer_params_and_state  # noqa: F401
 from . import swa_utils  # noqa: F401,E402

@@ -5,12 +5,15 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import Any, TypeAlias, Union
 
 from ..autograd import enable_grad
 from ..core.frontend import Tensor
 from ..core.naming import typename
 from ..nn.modules.module import clear_grad
 from ..utils.hooks import add_hook
+
+ParamsT: TypeAlias = Union[Iterable[Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, Tensor]]]  #: what `params` may be
 
 _global_pre_hooks = OrderedDict()
 _global_post_hooks = OrderedDict()

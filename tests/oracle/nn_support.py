@@ -52,6 +52,12 @@ def assert_same_error(call):
     assert ours[1].replace("pyx_tensor", "torch") == theirs[1], (ours, theirs)
 
 
+def assert_same_class_of_error(call):
+    """``call(library)`` raises in both libraries, with the same class; what it says may differ."""
+    ours, theirs = (error_of(lambda: call(library)) for library in LIBRARIES)
+    assert ours and theirs and ours[0] == theirs[0], (ours, theirs)
+
+
 def backward(output):
     """Backward from a scalar that weighs every element differently."""
     total = (output * output.new_tensor(np.linspace(0.5, 1.5, output.numel()).reshape(output.shape))).sum()

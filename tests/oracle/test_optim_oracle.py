@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from nn_support import LIBRARIES, array, assert_close, assert_same_error, both
+from nn_support import LIBRARIES, array, assert_close, assert_same_class_of_error, assert_same_error, both
 
 import pyx_tensor as pt
 
@@ -210,6 +210,76 @@ def test_errors(call):
     assert_same_error(lambda t: call(t, _parameter(t)))
 
 
+@pytest.mark.filterwarnings("ignore:The epoch parameter in")
+@pytest.mark.parametrize("make", [
+    lambda s, o: s.ChainedScheduler([s.StepLR(o, 2), s.ReduceLROnPlateau(o)]),
+    lambda s, o: s.SequentialLR(o, [s.StepLR(o, 2), s.ReduceLROnPlateau(o)], [3]),
+    lambda s, o: s.SequentialLR(o, [s.StepLR(o, 2), s.ChainedScheduler([s.StepLR(o, 2)])], [1]).step(),
+    lambda s, o: s.SequentialLR(o, [s.StepLR(o, 2), s.StepLR(o, 3)], [1]).get_lr()])
+def test_errors_of_combined_schedules(make):
+    def run(t):
+        optimizer = t.optim.SGD([_parameter(t)], 0.1)
+        optimizer.step()
+        make(t.optim.lr_scheduler, optimizer)
+    assert_same_class_of_error(run)
+
+
+def _swappable(t, name):
+    """An optimizer that has made a step, with two groups of a parameter each, and others for them with their state."""
+    def make(start):
+        p, q = t.nn.Parameter(t.full((2,), start)), t.nn.Parameter(t.full((3,), 2 * start))
+        p.grad, q.grad = t.tensor([0.5, -2.0]), t.tensor([1.0, 3.0, -1.0])
+        optimizer = getattr(t.optim, name)([{"params": [q]}, {"params": [p], "lr": 0.5}], **(dict(momentum=0.9) if name == "SGD" else {}))
+        optimizer.step()
+        return optimizer
+    own, other = make(1.0), make(7.0)
+    for _ in range(2):
+        other.step()
+    return own, {str(place): group["params"][0] for place, group in enumerate(other.param_groups)}, other.state_dict()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adagrad"])
+def test_other_parameters_and_state_for_a_while(name):
+    def run(t):
+        optimizer, others, state = _swappable(t, name)
+        groups, own_state, own = optimizer.param_groups, optimizer.state, [group["params"][0] for group in optimizer.param_groups]
+        schedule = t.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        state["param_groups"] = [dict(group, lr=0.25, initial_lr=0.25) for group in state["param_groups"]]
+        try:
+            with t.optim.swap_in_optimizer_params_and_state(optimizer, others, state):
+                assert [group["params"][0] for group in optimizer.param_groups] == [others["0"], others["1"]]
+                optimizer.step(), schedule.step()
+                inside = optimizer.state_dict()
+                raise KeyError("inside")
+        except KeyError:
+            assert optimizer.param_groups is groups and optimizer.state is own_state
+        optimizer.step()
+        return own, list(others.values()), inside, state, optimizer.state_dict()
+
+    ours, theirs = both(run)
+    for a, b in zip(ours[0] + ours[1], theirs[0] + theirs[1]):
+        assert_close(a, b, rtol=1e-6)
+    for a, b in zip(ours[2:], theirs[2:]):
+        assert_same_state(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda t, o, p, s: o.state.clear(), lambda t, o, p, s: p.popitem(), lambda t, o, p, s: s.pop("state"), lambda t, o, p, s: s.update(param_groups=3),
+    lambda t, o, p, s: s["param_groups"].pop(), lambda t, o, p, s: s["param_groups"][1].pop("lr"), lambda t, o, p, s: s["state"].update({5: {}}),
+    lambda t, o, p, s: s["param_groups"][0]["params"].append(1)])
+def test_what_can_not_be_swapped_in(spoil):
+    def run(t):
+        optimizer, others, state = _swappable(t, "SGD")
+        own = [group["params"][0] for group in optimizer.param_groups]
+        spoil(t, optimizer, others, state)
+        try:
+            with t.optim.swap_in_optimizer_params_and_state(optimizer, others, state):
+                pass
+        finally:
+            assert all(group["params"][0] is p for group, p in zip(optimizer.param_groups, own))
+    assert_same_class_of_error(run)
+
+
 SCHEDULES = {
     "StepLR": lambda s, o: s.StepLR(o, 3, gamma=0.5),
     "MultiStepLR": lambda s, o: s.MultiStepLR(o, [2, 5, 5], gamma=0.5),
@@ -230,6 +300,10 @@ SCHEDULES = {
     "SequentialLR of several": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.5, 3), s.CosineAnnealingLR(o, 10), s.ExponentialLR(o, 0.9)], [5, 20]),
     "ChainedScheduler of a sequence": lambda s, o: s.ChainedScheduler([s.SequentialLR(o, [s.LinearLR(o, 0.5, 1.0, 4), s.StepLR(o, 2)], [4]),
                                                                        s.MultiStepLR(o, [6, 30], gamma=0.5)]),
+    "SequentialLR of a sequence": lambda s, o: s.SequentialLR(o, [s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)], [3]),
+                                                                  s.StepLR(o, 2)], [7]),
+    "SequentialLR of a chain": lambda s, o: s.SequentialLR(o, [s.ChainedScheduler([s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)]),
+                                                               s.StepLR(o, 2)], [7]),
     "SequentialLR": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.5, 1.0, 4), s.StepLR(o, 2)], [4]),
     "ReduceLROnPlateau": lambda s, o: s.ReduceLROnPlateau(o, patience=1, cooldown=1, min_lr=[0.001, 0.02]),
     "ReduceLROnPlateau upwards": lambda s, o: s.ReduceLROnPlateau(o, "max", 0.5, 0, 0.1, "abs"),

@@ -1,10 +1,11 @@
 """Schedules of schedules."""
 from bisect import bisect_right
 
-from .base import Stateful, plain, set_lr
+from .base import LRScheduler, plain, set_lr
+from .plateau import ReduceLROnPlateau
 
 
-class ChainedScheduler(Stateful):
+class ChainedScheduler(LRScheduler):
     """Steps several schedules of one optimizer one after the other."""
 
     def __init__(self, schedulers, optimizer=None):
@@ -47,7 +48,7 @@ class SequentialLR(ChainedScheduler):
         for group in optimizer.param_groups:  # undo what the constructors of the schedules have done
             set_lr(group, group["initial_lr"])
         for scheduler in self._schedulers:
-            scheduler.last_epoch -= 1
+            _take_back(scheduler)
         self._schedulers[0]._initial_step()
         self._last_lr = self._schedulers[0].get_last_lr()
 
@@ -57,16 +58,29 @@ class SequentialLR(ChainedScheduler):
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
         if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+            if isinstance(scheduler, ChainedScheduler):
+                raise NotImplementedError(f"a {type(scheduler).__name__} can only be the first of the schedules of a SequentialLR")
             scheduler.step(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
 
+def _take_back(scheduler):
+    """Take back the step that a schedule, or each of those in it, has made when it was made."""
+    if isinstance(scheduler, ChainedScheduler):
+        for part in scheduler._schedulers:
+            _take_back(part)
+    else:
+        scheduler.last_epoch -= 1
+
+
 def _common_optimizer(name, schedulers, optimizer):
     """The optimizer of all ``schedulers``, which must be ``optimizer`` if given."""
     optimizer = schedulers[0].optimizer if optimizer is None else optimizer
     for place, scheduler in enumerate(schedulers):
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler, whose steps need a metric, but got one at index {place}")
         if scheduler.optimizer is not optimizer:
             raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
                              f"{type(scheduler).__name__} at index {place} which is different.")

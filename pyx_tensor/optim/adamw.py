@@ -1,0 +1,2 @@
+"""AdamW, by the name of PyTorch's module."""
+from .adam import AdamW  # noqa: F401
