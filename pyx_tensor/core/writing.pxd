@@ -2,7 +2,7 @@ from .op cimport Op
 from .tensor cimport TensorBase
 
 cdef class WritableOp(Op):
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1
+    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out) except -1
     cdef bint fits(self, list args, TensorBase target) except -1
     cdef bint lies_over(self, list args, TensorBase target) except -1
     cdef int check_result(self, TensorBase target, TensorBase result) except -1

@@ -26,28 +26,31 @@ cdef class WritableOp(Op):
     """An operation whose result can be written to a tensor that is given."""
 
     cdef object call2_(self, object a, object b):
-        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b):
+        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b, <TensorBase>a):
             return a
         return self.run_inplace([a, b], True)
 
-    cdef bint write_directly(self, TensorBase t, TensorBase u) except -1:
-        """t = op(t, u) in t's memory, where nothing is recorded and the two arrays are alike and apart; else False."""
+    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out) except -1:
+        """out = op(t, u) in out's memory, where nothing is recorded and the arrays are alike and apart (out may be t); else False."""
         cdef unsigned int mode = get_mode()
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or t.is_view or t.inference
-                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(t.array, u.array)):
+        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or out.is_view or out.inference
+                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(out.array, u.array)):
             return False
-        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad()):
+        if out is not t and (out.dtype is not t.dtype or out.device is not t.device or not alike_and_apart(out.array, t.array)
+                             or same_memory(out, t) or same_memory(out, u)):
+            return False
+        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad() or out.needs_grad()):
             return False
         entry = self.entry(t.device)
         if entry is None or not self.takes_out[t.device.slot]:
             return False
         try:
-            entry(t.array, u.array, out=t.array)
+            entry(t.array, u.array, out=out.array)
         except REFUSALS as error:
             if lacks_dtype(self, error):
                 return False
             raise self.explained(error, [t, u]) from None
-        count_write(t)
+        count_write(out)
         return True
 
     def in_place(self, *args, **kwargs):
@@ -186,6 +189,9 @@ cdef class WritableOp(Op):
 
     cdef object run_out(self, list args, object out):
         """`op(..., out=tensor)`: no gradient; `out` is resized where its shape differs."""
+        if (self.n_params == 2 and is_plain(args[0]) and is_plain(args[1]) and is_plain(out)
+                and self.write_directly(<TensorBase>args[0], <TensorBase>args[1], <TensorBase>out)):
+            return out
         if get_mode() & (INTERCEPT | PROFILE) or not all_plain(args) or not all_plain([out]):
             result = intercepted(self, args, "", out)
             if result is not NotImplemented:
