@@ -1,7 +1,7 @@
 """Matrix products: matmul, bmm, addmm, linear, mv, dot over OpenBLAS and this package's own kernels.
 
-OpenBLAS takes float and complex matrices that are large enough to repay its call; small ones, integers and machines
-without OpenBLAS take the kernels of ``kernels/matmul.pxi``. Row-major C = A B is given to OpenBLAS as C^T = B^T A^T.
+OpenBLAS takes float and complex matrices where it is faster; the others, integers and machines without OpenBLAS take the
+kernels of ``kernels/matmul.pxi``. Row-major C = A B is given to OpenBLAS as C^T = B^T A^T.
 """
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -61,13 +61,11 @@ cdef inline Matrix transposed(const Matrix* m) noexcept nogil:
 
 
 cdef inline bint kernels_are_faster(int code, const Matrix* a, const Matrix* b) noexcept nogil:
-    """Whether this package's kernels beat OpenBLAS, by measurement on AVX-512 with OpenBLAS 0.3.34."""
+    """Whether this package's kernels are faster than OpenBLAS."""
     cdef i64 work = a.rows * b.columns * a.columns
-    if code >= C64:
-        return work <= 8 * 8 * 8
-    if a.rows == 1 or b.columns == 1:
+    if code < C64 and (a.rows == 1 or b.columns == 1):
         return work <= 16 * 16
-    return work <= (16 * 16 * 16 if b.column == 1 else 48 * 48 * 48)  # OpenBLAS has a short way in for plain matrices only
+    return work <= kernels.largest[code]
 
 
 cdef void gemm(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, const void* alpha, const void* beta) noexcept nogil:
@@ -119,15 +117,29 @@ cdef void fill_scalar(int code, double complex value, double* storage) noexcept 
 
 
 cdef void multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row, bint accumulate, bint use_blas) noexcept nogil:
-    """c = a b, or c += a b, on this thread; the rows of c are dense. With ``use_blas`` a and b have BLAS layouts."""
+    """c = a b, or c += a b, on this thread; the rows of c are dense. With ``use_blas`` a and b have BLAS layouts, if OpenBLAS is faster."""
+    multiply_from(code, a, b, NULL, c, c_row, accumulate, use_blas)
+
+
+cdef void multiply_from(int code, const Matrix* a, const Matrix* b, const char* start, void* c, i64 c_row, bint accumulate, bint use_blas) noexcept nogil:
+    """The same, or c = start + a b for a row ``start`` that isn't NULL."""
     cdef double one[2]
     cdef double beta[2]
-    if not use_blas:
-        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, c, c_row, a.rows, b.columns, a.columns, accumulate)
+    if not use_blas or kernels_are_faster(code, a, b):
+        kernels.product[code](a.data, a.row, a.column, b.data, b.row, b.column, start, c, c_row, a.rows, b.columns, a.columns, accumulate)
         return
+    if start != NULL:
+        fill_rows(<char*>c, c_row * bytes_of(code), a.rows, start, b.columns * bytes_of(code))
+        accumulate = True
     fill_scalar(code, 1, one)
     fill_scalar(code, 1 if accumulate else 0, beta)
     scaled_multiply(code, a, b, c, c_row, one, beta, not accumulate)
+
+
+cdef inline void fill_rows(char* c, i64 step, i64 rows, const char* row, i64 size) noexcept nogil:
+    cdef i64 i
+    for i in range(rows):
+        memcpy(c + i * step, row, size)
 
 
 cdef void scaled_multiply(int code, const Matrix* a, const Matrix* b, void* c, i64 c_row,
@@ -152,6 +164,7 @@ cdef inline i64 bytes_of(int code) noexcept nogil:
 cdef struct Product:
     int code
     Matrix a, b
+    const char* start            # the row that is added to each of a b, or NULL
     char* c
     i64 c_row, itemsize
     bint accumulate, use_blas
@@ -170,7 +183,7 @@ cdef inline void multiply_block(const Product* p, i64 row, i64 rows, i64 column,
     b.data += column * b.column * p.itemsize
     b.columns = columns
     if p.alpha == NULL:
-        multiply(p.code, &a, &b, c, p.c_row, p.accumulate, p.use_blas)
+        multiply_from(p.code, &a, &b, p.start + column * p.itemsize if p.start != NULL else NULL, c, p.c_row, p.accumulate, p.use_blas)
     else:
         scaled_multiply(p.code, &a, &b, c, p.c_row, p.alpha, p.beta, p.beta_is_zero)
 
@@ -218,6 +231,7 @@ cdef inline void set_target(Product* p, cnp.ndarray out, i64 columns, bint accum
     p.itemsize = cnp.PyArray_ITEMSIZE(out)
     p.c_row = columns
     p.accumulate = accumulate
+    p.start = NULL
     p.alpha = NULL
 
 
@@ -502,9 +516,10 @@ def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
         weight = blas_operand(weight, False, &w)
         p.b = transposed(&w)
     out = result_array(nd, shape, a)
+    set_target(&p, out, p.b.columns, False)
     if bias is not None:
-        fill_rows(out, bias, p.a.rows)
-    set_target(&p, out, p.b.columns, bias is not None)
+        bias = cnp.PyArray_GETCONTIGUOUS(bias)
+        p.start = cnp.PyArray_BYTES(bias)
     run(&p)
     return out
 
@@ -527,18 +542,6 @@ cdef inline void fold_rows(cnp.ndarray a, Matrix* m) noexcept:
     for i in range(cnp.PyArray_NDIM(a) - 1):
         m.rows *= cnp.PyArray_DIMS(a)[i]
     m.row = m.columns
-
-
-cdef int fill_rows(cnp.ndarray out, cnp.ndarray row, i64 rows) except -1:
-    """Write a vector into every row of a dense array."""
-    cdef i64 i, size
-    cdef char* data = cnp.PyArray_BYTES(out)
-    if not cnp.PyArray_IS_C_CONTIGUOUS(row):
-        row = cnp.PyArray_NewCopy(row, cnp.NPY_CORDER)
-    size = cnp.PyArray_NBYTES(row)
-    for i in range(rows):
-        memcpy(data + i * size, cnp.PyArray_BYTES(row), size)
-    return 0
 
 
 def addmm(cnp.ndarray input, cnp.ndarray m1, cnp.ndarray m2, beta=1, alpha=1, cnp.ndarray out=None):

@@ -2,7 +2,7 @@
 #define LANES ((ptrdiff_t)(TILE_BYTES / sizeof(TILE_REAL)))
 
 #if defined(__GNUC__)
-TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
                                   ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     typedef TILE_NAME(vector) vector;
     vector c[TILE_ROWS][TILE_VECTORS];
@@ -10,9 +10,10 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int p
         TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] = (vector){0} + (bias ? bias[i] : (TILE_REAL)0);
     for (ptrdiff_t p = 0; p < depth; p++) {
         vector row[TILE_VECTORS];
+        if (turned) __builtin_prefetch(a + (p + TILE_AHEAD) * a_step);      /* the processor doesn't guess steps across pages */
         TILE_UNROLL for (int j = 0; j < vectors; j++) row[j] = *(const vector *)(b + (places ? places[p] : p * b_row) + (j == vectors - 1 ? last : j * LANES));
         TILE_UNROLL for (int i = 0; i < rows; i++) {
-            const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
+            const TILE_REAL factor = turned ? a[p * a_step + i] : a[i * a_step + p];
             TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] += factor * row[j];
         }
     }
@@ -24,14 +25,14 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int p
         }
 }
 #else
-TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int packed, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
                                   ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     const ptrdiff_t width = last + LANES;
     for (ptrdiff_t i = 0; i < rows; i++) {
         TILE_REAL c[TILE_VECTORS * TILE_BYTES / sizeof(TILE_REAL)];
         for (ptrdiff_t j = 0; j < width; j++) c[j] = bias ? bias[i] : (TILE_REAL)0;
         for (ptrdiff_t p = 0; p < depth; p++) {
-            const TILE_REAL factor = packed ? a[p * TILE_ROWS + i] : a[i * a_row + p];
+            const TILE_REAL factor = turned ? a[p * a_step + i] : a[i * a_step + p];
             for (ptrdiff_t j = 0; j < width; j++) c[j] += factor * b[(places ? places[p] : p * b_row) + j];
         }
         for (ptrdiff_t j = 0; j < width; j++) out[i * out_row + j] = accumulate ? out[i * out_row + j] + c[j] : c[j];
@@ -45,7 +46,7 @@ static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TIL
     const ptrdiff_t last = (vectors - 1) * LANES;
 #define TILE_CASE(r, v)                                                                                        \
     if (a_row) TILE_NAME(fixed)(r, v, 0, depth, a, a_row, b, b_row, NULL, last, out, out_row, bias, accumulate); \
-    else TILE_NAME(fixed)(r, v, 1, depth, a, 0, b, b_row, NULL, last, out, out_row, bias, accumulate);
+    else TILE_NAME(fixed)(r, v, 1, depth, a, TILE_ROWS, b, b_row, NULL, last, out, out_row, bias, accumulate);
     if (rows <= TILE_ROWS / 2) {
         if (vectors == 3) { TILE_CASE(TILE_ROWS / 2, 3) }
         else if (vectors == 2) { TILE_CASE(TILE_ROWS / 2, 2) }
@@ -60,9 +61,9 @@ static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TIL
 static void TILE_NAME(places_product)(ptrdiff_t count, ptrdiff_t depth, const TILE_REAL *a, const TILE_REAL *b, const ptrdiff_t *places, TILE_REAL *out,
                                       ptrdiff_t out_row, const TILE_REAL *bias) {
     const ptrdiff_t last = count - LANES;
-    if (count > 2 * LANES) TILE_NAME(fixed)(TILE_ROWS, 3, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
-    else if (count > LANES) TILE_NAME(fixed)(TILE_ROWS, 2, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
-    else TILE_NAME(fixed)(TILE_ROWS, 1, 1, depth, a, 0, b, 0, places, last, out, out_row, bias, 0);
+    if (count > 2 * LANES) TILE_NAME(fixed)(TILE_ROWS, 3, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
+    else if (count > LANES) TILE_NAME(fixed)(TILE_ROWS, 2, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
+    else TILE_NAME(fixed)(TILE_ROWS, 1, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
 }
 
 /* y[j] = start + sum over taps of w[t] line[places[t] + j] for `vectors` vectors of j, the last one beginning at `last`. */

@@ -8,15 +8,15 @@ cdef extern from "scalar_math.h" nogil:         # for the type of its argument, 
     double m_sigmoid(double)
     double m_tanh(double)
 
-cdef extern from "packed_product.h" nogil:
-    Py_ssize_t packed_size_f32(Py_ssize_t n, Py_ssize_t k)
-    Py_ssize_t packed_size_f64(Py_ssize_t n, Py_ssize_t k)
-    Py_ssize_t panels_f32(Py_ssize_t n)
-    Py_ssize_t panels_f64(Py_ssize_t n)
-    void pack_panel_f32(const float* b, Py_ssize_t b_row, Py_ssize_t b_column, float* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
-    void pack_panel_f64(const double* b, Py_ssize_t b_row, Py_ssize_t b_column, double* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
-    void packed_product_f32(const float* a, Py_ssize_t a_row, const float* packed, float* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
-    void packed_product_f64(const double* a, Py_ssize_t a_row, const double* packed, double* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
+cdef extern from "gemm.h" nogil:
+    Py_ssize_t gemm_f32_packed_size(Py_ssize_t n, Py_ssize_t k)
+    Py_ssize_t gemm_f64_packed_size(Py_ssize_t n, Py_ssize_t k)
+    Py_ssize_t gemm_f32_panels(Py_ssize_t n)
+    Py_ssize_t gemm_f64_panels(Py_ssize_t n)
+    void gemm_f32_pack_panel(const float* b, Py_ssize_t b_row, Py_ssize_t b_column, float* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
+    void gemm_f64_pack_panel(const double* b, Py_ssize_t b_row, Py_ssize_t b_column, double* packed, Py_ssize_t n, Py_ssize_t k, Py_ssize_t panel)
+    void gemm_f32_packed_product(const float* a, Py_ssize_t a_row, const float* packed, float* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
+    void gemm_f64_packed_product(const double* a, Py_ssize_t a_row, const double* packed, double* c, Py_ssize_t c_row, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k)
 
 ctypedef fused Floating:
     float
@@ -252,7 +252,7 @@ cdef void fill(RecurrentKernels* k, Floating* t) noexcept:
 
 fill(&TABLE.single, <float*>NULL)
 fill(&TABLE.double_, <double*>NULL)
-TABLE.single.packed_size, TABLE.single.panels, TABLE.single.pack_panel = packed_size_f32, panels_f32, <PackPanel>pack_panel_f32
-TABLE.double_.packed_size, TABLE.double_.panels, TABLE.double_.pack_panel = packed_size_f64, panels_f64, <PackPanel>pack_panel_f64
-TABLE.single.product, TABLE.double_.product = <PackedProduct>packed_product_f32, <PackedProduct>packed_product_f64
+TABLE.single.packed_size, TABLE.single.panels, TABLE.single.pack_panel = gemm_f32_packed_size, gemm_f32_panels, <PackPanel>gemm_f32_pack_panel
+TABLE.double_.packed_size, TABLE.double_.panels, TABLE.double_.pack_panel = gemm_f64_packed_size, gemm_f64_panels, <PackPanel>gemm_f64_pack_panel
+TABLE.single.product, TABLE.double_.product = <PackedProduct>gemm_f32_packed_product, <PackedProduct>gemm_f64_packed_product
 table = PyCapsule_New(&TABLE, NULL, NULL)
