@@ -16,7 +16,7 @@ FLOATS = [np.dtype(name) for name in ("float32", "float64", "complex64", "comple
 HALVES = [np.dtype(np.float16), BFLOAT16]
 INTEGERS = [np.dtype(name) for name in ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")]
 DTYPES = FLOATS + HALVES + INTEGERS + [np.dtype(bool)]
-SIZES = [(8, 8, 8), (1, 10, 10), (7, 1, 5), (13, 300, 17), (1, 70, 33), (33, 70, 1), (50, 64, 70), (1, 400, 1)]
+SIZES = [(8, 8, 8), (1, 10, 10), (7, 1, 5), (13, 300, 17), (1, 70, 33), (33, 70, 1), (50, 64, 70), (1, 400, 1), (9, 400, 49), (67, 171, 95)]
 TOLERANCES = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-13, "complex128": 1e-13}
 
 
@@ -82,6 +82,16 @@ def test_matmul_of_every_layout(dtype, every_level):
         for layout_a in LAYOUTS.values():
             for layout_b in LAYOUTS.values():
                 check(blas.matmul(layout_a(a), layout_b(b)), wanted, dtype)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS[:3], INTEGERS[0], INTEGERS[4]], ids=str)
+def test_linear_of_every_layout(dtype, every_level):
+    for seed, (m, k, n) in enumerate(SIZES):
+        a, weight, bias = sample((m, k), dtype, seed), sample((n, k), dtype, seed + 100), sample(2 * n, dtype, seed + 200)[::2]
+        wanted = np.add(expected(a, weight.T), bias)
+        for layout_a in LAYOUTS.values():
+            for layout_weight in LAYOUTS.values():
+                check(blas.linear(layout_a(a), layout_weight(weight), bias), wanted, dtype)
 
 
 @pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2], HALVES[0], INTEGERS[3]], ids=str)
