@@ -10,12 +10,19 @@
 
 #define GEMM_PANEL_BYTES 32768      /* of a panel of b */
 #define GEMM_BLOCK_BYTES 32768      /* of rows of a that lie neither way, packed */
+#define GEMM_FEWEST 64              /* multiplications of a product with a vector that don't repay a tile */
 #define GEMM_FEW_ROWS 24            /* so few don't repay a copy of b where its rows are dense */
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define GEMM_SHUFFLES
 #endif
+#endif
+
+#if defined(__GNUC__) && defined(__AVX512F__)
+#include <immintrin.h>
+#define GEMM_MASKS                  /* parts of vectors without a way through memory */
+#define GEMM_MASK(count) ((count) < LANES ? (1u << (count)) - 1 : 0xFFFFu)
 #endif
 
 #if defined(__GNUC__)
@@ -48,6 +55,9 @@
 #define TILE_REAL float
 #define TILE_NAME(name) tile_f32_##name
 #define GEMM_NAME(name) gemm_f32_##name
+#define GEMM_LOAD(mask, from) _mm512_maskz_loadu_ps((__mmask16)(mask), from)
+#define GEMM_STORE(to, row) _mm512_storeu_ps(to, row)
+#define GEMM_STORE_PART(to, mask, row) _mm512_mask_storeu_ps(to, (__mmask16)(mask), (__m512)(row))
 #if TILE_BYTES == 64
 #define GEMM_TURN GEMM_TURN_16
 #elif TILE_BYTES == 32
@@ -59,11 +69,17 @@
 #undef TILE_REAL
 #undef TILE_NAME
 #undef GEMM_NAME
+#undef GEMM_LOAD
+#undef GEMM_STORE
+#undef GEMM_STORE_PART
 #undef GEMM_TURN
 
 #define TILE_REAL double
 #define TILE_NAME(name) tile_f64_##name
 #define GEMM_NAME(name) gemm_f64_##name
+#define GEMM_LOAD(mask, from) _mm512_maskz_loadu_pd((__mmask8)(mask), from)
+#define GEMM_STORE(to, row) _mm512_storeu_pd(to, row)
+#define GEMM_STORE_PART(to, mask, row) _mm512_mask_storeu_pd(to, (__mmask8)(mask), (__m512d)(row))
 #if TILE_BYTES == 64
 #define GEMM_TURN GEMM_TURN_8
 #elif TILE_BYTES == 32
@@ -75,5 +91,8 @@
 #undef TILE_REAL
 #undef TILE_NAME
 #undef GEMM_NAME
+#undef GEMM_LOAD
+#undef GEMM_STORE
+#undef GEMM_STORE_PART
 #undef GEMM_TURN
 #endif
