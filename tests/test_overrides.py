@@ -134,3 +134,12 @@ def test_reentrant_dispatch():
             return super().__torch_function__(func, types, args, kwargs)
     x = torch.zeros(2).as_subclass(Nested)
     assert x.exp().tolist() == [1, 1] and SEEN == ["exp", "add"]
+
+
+def test_dims_are_seen_as_they_were_given():
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return args[1]
+    index = torch.tensor([0]).as_subclass(Told)
+    assert torch.gather(torch.ones(2), -1, index) == -1 and torch.index_select(torch.ones(2, 2), -2, index) == -2

@@ -1,3 +1,4 @@
+from .call_operands cimport Operands
 from .device cimport Device
 from .parameters cimport Parameters
 from .record cimport Gradient
@@ -34,6 +35,7 @@ cdef class Op(Parameters):
     cdef object dispatch_inplace(self, list args, bint operator)
     cdef object dispatch_out(self, list args, object out)
     cdef object run_plain(self, list args)
+    cdef object run_seen(self, list args, list arrays, Operands seen)
     cdef object finish_default(self, list args, Device device, bint record)
     cdef object unavailable(self, Device device, list args)
     cdef object run_inplace(self, list args, bint operator)

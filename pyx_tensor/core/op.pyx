@@ -12,12 +12,14 @@ import warnings
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
+from .call_operands cimport Operands
 from .device cimport Device, as_device
 from .dtype cimport FLOATING, DType
+from .geometry cimport wrap_dim
 from .mode cimport AUTOCAST, INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .operands cimport all_dims, all_plain, dtype_title, is_plain, is_scalar, number_operand, shapes_message
 from .parameters cimport FLOAT, NONE, SAME, Parameters, Promote
-from .record cimport INT, MAX_PARAMS, PLAIN, RAW, TENSOR, Gradient, OpNode, any_needs_grad, mark_derived
+from .record cimport DIM, DIMS, INT, MAX_PARAMS, RAW, RAWS, TENSOR, TENSORS, TYPE, Gradient, OpNode, any_needs_grad, mark_derived
 from .tensor cimport TensorBase, wrap_array
 from .protocol import OutOfMemoryError
 from .record import namespace
@@ -26,6 +28,19 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object function, PyObject** args, size_t count, object names)
+
+cdef extern from *:
+    """
+    /* The items of a tuple as an object of a subclass of tuple that adds no fields. */
+    static PyObject* pyx_tuple_as(PyObject* cls, PyObject* items) {
+        PyObject *result, *arguments = PyTuple_Pack(1, items);
+        if (arguments == NULL) return NULL;
+        result = PyTuple_Type.tp_new((PyTypeObject*)cls, arguments, NULL);
+        Py_DECREF(arguments);
+        return result;
+    }
+    """
+    object pyx_tuple_as(object cls, object items)
 
 cdef object B = namespace
 REFUSALS = (ValueError, TypeError, ZeroDivisionError, MemoryError)
@@ -213,7 +228,7 @@ cdef class Op(Parameters):
 
     cdef object run(self, list args):
         cdef unsigned int mode = get_mode()
-        if self.simple and not mode & ~NO_GRAD:
+        if not mode & ~NO_GRAD:
             result = self.run_plain(args)
             if result is not None:
                 return result
@@ -258,43 +273,51 @@ cdef class Op(Parameters):
         return self.finish(raw, device, args, record)
 
     cdef object run_plain(self, list args):
-        """The path for plain tensors of one dtype and device with a kernel; None where the general one is needed."""
-        cdef DType dtype = None
-        cdef Device device = None
-        cdef TensorBase t
-        cdef bint needed = False, recording = not get_mode() & NO_GRAD and not self.nograd
-        cdef object entry = None
-        cdef list arrays = []
-        cdef int i
+        """The path for plain tensors of one device, of one dtype where a kernel gets them; None where the general path is needed."""
+        cdef Operands seen = Operands.__new__(Operands)
+        cdef list arrays = [], bound = list(args) if self.has_dims else args      # the general path sees dims as they were given
+        cdef int i, kind
         for i in range(self.n_params):
+            kind = self.kinds[i]
             value = args[i]
-            if self.kinds[i] >= INT:
-                if not self.is_exact(i, value):
+            if kind == TENSOR or kind == RAW:
+                if (type(value) is float or type(value) is int) and kind == TENSOR and self.takes_number(i):
+                    seen.has_numbers = True
+                elif value is not None or i == 0:
+                    if not seen.take(value, kind == TENSOR):
+                        return None
+                    value = (<TensorBase>value).array
+            elif kind >= INT:
+                if not self.is_exact(i, value) and (value is not None or self.defaults[i] is not None):
                     return None
-                arrays.append(value)
+            elif kind == TENSORS or kind == RAWS:
+                value = seen.take_all(value, kind == TENSORS)
+                if value is None:
+                    return None
+            elif kind == DIM or kind == DIMS:
+                if seen.first is None or not (type(value) is int or kind == DIMS and (value is None or type(value) is tuple)):
+                    return None
+                bound[i] = value = wrap_dim(value, seen.first.ndim_()) if kind == DIM else all_dims(value, seen.first.ndim_())
+            elif kind == TYPE:
+                if value is not None:
+                    return None
                 continue
-            if self.kinds[i] == PLAIN or value is None:
-                arrays.append(value)
-                continue
-            if not is_plain(value):
-                return None
-            t = <TensorBase>value
-            if device is None:
-                device = t.device
-                entry = self.entry(device)
-                if entry is None:
-                    return None
-            elif t.device is not device:
-                return None
-            if self.kinds[i] == TENSOR:
-                if dtype is not None and t.dtype is not dtype:
-                    return None
-                dtype = t.dtype
-            needed = needed or (recording and t.needs_grad())
-            arrays.append(t.array)
-        if dtype is None or (FLOAT <= self.promote < SAME and dtype.category < FLOATING):
+            arrays.append(value)
+        return self.run_seen(bound, arrays, seen)
+
+    cdef object run_seen(self, list args, list arrays, Operands seen):
+        """The rest of `run_plain`, when the arguments have been looked at."""
+        cdef bint needed = seen.needs_grad and not self.nograd and not get_mode() & NO_GRAD
+        if seen.first is None:
             return None
-        if needed and self.gradient is None:
+        entry = self.entry(seen.first.device)
+        if entry is None or needed and self.gradient is None:
+            if self.primitive or self.refuse is not None or not all_plain(args):
+                return None
+            return self.finish_default(args, seen.first.device, needed and self.gradient is not None)
+        if seen.mixed or seen.like is None or (FLOAT <= self.promote < SAME and seen.like.dtype.category < FLOATING):
+            return None
+        if seen.has_numbers and not self.place_numbers(args, arrays, seen.like):
             return None
         try:
             raw = entry(*arrays)
@@ -302,7 +325,7 @@ cdef class Op(Parameters):
             if lacks_dtype(self, error):
                 return None
             raise self.explained(error, args) from None
-        return self.finish(raw, device, args, needed)
+        return self.finish(raw, seen.first.device, args, needed)
 
     cdef object run_default(self, list args):
         cdef PyObject* values[MAX_PARAMS + 1]
@@ -321,7 +344,7 @@ cdef class Op(Parameters):
         cdef list operands = self.with_tensors(args, device)
         if self.gradient is None:
             result = self.run_default(operands)
-            return self.returns(result) if self.returns is not None and type(result) is tuple else result
+            return pyx_tuple_as(self.returns, result) if self.returns is not None and type(result) is tuple else result
         before = change_mode(NO_GRAD, NO_GRAD)
         try:
             result = self.run_default(operands)
@@ -352,7 +375,7 @@ cdef class Op(Parameters):
         if get_mode() & TRACK_DERIVED and not self.nograd:
             mark_derived(results, args, record)
         if self.returns is not None and type(results) is tuple:
-            return self.returns(results)
+            return pyx_tuple_as(self.returns, results)
         return results
 
     cdef object unavailable(self, Device device, list args):

@@ -150,6 +150,8 @@ cdef object number_operand(object value, TensorBase t):
     if type(t.array) is not cnp.ndarray:
         backend = t.device._backend
         return backend.number(wrapped_scalar(value, t.dtype), backend.dtypes[t.dtype.name], *(() if t.device.index is None else (t.device.ordinal,)))
+    if type(value) is int and t.dtype.category >= FLOATING and -0x20000000000000 <= value <= 0x20000000000000:
+        value = float(value)                # exactly
     if type(value) is not float or type_num >= 64:
         return as_array(value, t.dtype, t.device)
     number = value

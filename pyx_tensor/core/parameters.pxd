@@ -25,7 +25,7 @@ cdef class Parameters(Slot):
     cdef public object refuse         # function(*args) -> why values are refused that a kernel would take, or None
     cdef public Numbers numbers       # which operands may be Python numbers
     cdef int n_params
-    cdef bint simple                  # tensors and plain arguments only
+    cdef bint has_dims                # there are parameters of the kinds DIM or DIMS
     cdef Py_ssize_t n_positional, required   # parameters by position; those up to the last without a default
     cdef int sizes_at                 # the parameter that takes any number of ints, -1: none
     cdef tuple keywords               # the names of the parameters behind them
@@ -44,7 +44,9 @@ cdef class Parameters(Slot):
     cdef DType check_same(self, list args)
     cdef DType adjust(self, DType dtype)
     cdef Device common_device(self, list args)
+    cdef int check_values(self, list args) except -1
     cdef int normalise(self, list args) except -1
+    cdef bint place_numbers(self, list args, list arrays, TensorBase like) except -1
     cdef bint is_exact(self, int at, object value) noexcept
     cdef object one_value(self, int at, object value)
     cdef list kernel_args(self, list args, DType compute, Device device)

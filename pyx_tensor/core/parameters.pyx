@@ -7,9 +7,9 @@ cimport numpy as cnp
 from .device cimport Device, default_device
 from .dtype cimport FLOATING, DType, Promotion, default_float, int64
 from .geometry cimport wrap_dim
-from .operands cimport (all_dims, as_array, cast_array, different_devices, dtype_title, first_ndim, ints, is_plain, is_scalar, one_bool, one_int,
-                        one_number)
-from .record cimport BOOLEAN, DIM, DIMS, INT, INTS, NUMBER, PLAIN, RAW, RAWS, TENSOR, TENSORS, TYPE
+from .operands cimport (all_dims, as_array, cast_array, different_devices, dtype_title, first_ndim, ints, is_plain, is_scalar, number_operand, one_bool,
+                        one_int, one_number)
+from .record cimport BOOLEAN, DIM, DIMS, INT, INTS, NUMBER, RAW, RAWS, TENSOR, TENSORS, TYPE
 from .tensor cimport TensorBase, new_tensor, wrap_array
 from .dtype import read_dtype
 
@@ -24,7 +24,7 @@ cdef class Parameters(Slot):
         self.signature = signature
         self.promote = promote
         self.numbers = ANY_NUMBER
-        self.simple = all([kind in (PLAIN, TENSOR, RAW, INT, NUMBER, BOOLEAN, INTS) for kind in signature.kinds])
+        self.has_dims = DIM in signature.kinds or DIMS in signature.kinds
         self.n_params = len(signature.params)
         self.n_positional = signature.n_positional
         self.keywords = tuple(signature.params[signature.n_positional:])
@@ -124,14 +124,18 @@ cdef class Parameters(Slot):
             return t.device
         raise RuntimeError(different_devices(device, t.device))
 
+    cdef int check_values(self, list args) except -1:
+        """RuntimeError for values that a kernel would take, but the operation doesn't."""
+        message = self.refuse(*args) if self.refuse is not None else None
+        if message is not None:
+            raise RuntimeError(message)
+        return 0
+
     cdef int normalise(self, list args) except -1:
         """Values refused that the operation doesn't take; dims counted from the front, dtypes read."""
         cdef int i, kind, ndim = 0
         cdef bint known = False
-        if self.refuse is not None:
-            message = self.refuse(*args)
-            if message is not None:
-                raise RuntimeError(message)
+        self.check_values(args)
         for i in range(self.n_params):
             kind = self.kinds[i]
             if kind == DIM or kind == DIMS:
@@ -215,6 +219,18 @@ cdef class Parameters(Slot):
             elif kind == TYPE and args[i] is not None:
                 return <DType>args[i] if self.promote == SUM else self.adjust(<DType>args[i])
         return self.adjust(promotion.result())
+
+    cdef bint place_numbers(self, list args, list arrays, TensorBase like) except -1:
+        """Python's numbers among the operands as arrays of the dtype of `like`; False where that might have to be another one."""
+        cdef int i, at = 0
+        if like.dtype.category < FLOATING:
+            return False
+        self.check_values(args)
+        for i in range(self.n_params):
+            if self.kinds[i] == TENSOR and (type(args[i]) is float or type(args[i]) is int):
+                arrays[at] = number_operand(args[i], like)
+            at += self.kinds[i] != TYPE
+        return True
 
     cdef list kernel_args(self, list args, DType compute, Device device):
         """What the entry gets: arrays for tensors, 0-dim arrays for scalars, the rest as it is."""
