@@ -34,7 +34,7 @@ if X86_64:
     }
 COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 NO_CONTRACTION = [] if MSVC else ["-ffp-contract=off"]
-EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection", "making")}  # the same bits on any machine
+EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection", "host_data")}  # the same bits on any machine
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 # A region of one thread needs no team (regions.h); where the linker can't do that, all is right, but small kernels are slower.

@@ -154,3 +154,42 @@ def test_ints_of_more_than_64_bits():
     for data in (2**64, [2**63], [2**70, 1]):
         with pytest.raises(ValueError, match="Overflow when unpacking long long"):
             torch.tensor(data)
+
+
+@pytest.mark.parametrize("data, dtype", [
+    ([1, 2.5], "float32"), ([[True, False], [False, True]], "bool"), (((1,), [2]), "int64"), ([True, 2, 0.5], "float32"), ([2**53 + 1], "int64"),
+    ([1e-50, -0.0, float("inf"), float("nan")], "float32"), (-2**63, "int64"), ([[[]]], "float32")])
+@pytest.mark.parametrize("wanted", [None, "float32", "float64"])
+def test_numbers_are_read_as_numpy_reads_them(data, dtype, wanted):
+    x = torch.tensor(data, dtype=None if wanted is None else getattr(torch, wanted))
+    assert x.dtype is getattr(torch, wanted or dtype) and x.is_contiguous()
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(x.numpy(), np.array(data).astype(wanted or dtype))
+
+
+def test_numbers_have_the_default_dtype():
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.tensor([0.1]).item() == 0.1 and torch.full((1,), 0.1).item() == 0.1 and torch.eye(2).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.tensor([0.1]).item() != 0.1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64", "bfloat16"])
+def test_eye_of_all_shapes(dtype):
+    for n, m in ((3, 3), (2, 4), (4, 2), (0, 3), (3, 0), (1, 1)):
+        made = torch.eye(n, m, dtype=getattr(torch, dtype))
+        assert tuple(made.shape) == (n, m) and (made.to(torch.complex64).numpy() == np.eye(n, m)).all()
+
+
+def test_new_tensors_by_example_keep_what_is_not_given():
+    like = torch.zeros(2, 3, dtype=torch.int16)
+    assert like.new_zeros(2).dtype is torch.int16 and like.new_ones((2, 1)).tolist() == [[1], [1]] and tuple(like.new_empty([0]).shape) == (0,)
+    assert like.new_zeros(2, dtype=torch.float64, requires_grad=True).requires_grad and like.new_zeros(size=(4,)).tolist() == [0] * 4
+    assert torch.full((2,), 300, dtype=torch.int16).tolist() == [300, 300] and torch.full([2], True).dtype is torch.bool
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.full((2,), 300, dtype=torch.int8)
+    with pytest.raises(RuntimeError, match="negative dimension"):
+        like.new_zeros(-1)
+    assert torch.zeros_like(torch.zeros(2, 3).t()).stride() == (1, 3)

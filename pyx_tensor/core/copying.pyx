@@ -6,25 +6,12 @@ from . cimport geometry
 from .device cimport Device
 from .dtype cimport DType
 from .geometry cimport Geometry
-from .mode cimport INFERENCE, get_mode
 from .shared_memory cimport Segment
 from .storage cimport Storage, check_bounds, memory_as, ndarray_view, storage_of
 from .tensor cimport TensorBase, load_geometry, new_tensor
 from .viewing cimport make_view
 
 cnp.import_array()
-
-
-def new_like(TensorBase t not None, fill):
-    """A tensor of this shape, dtype and device: uninitialised (None) or filled with a number."""
-    cdef TensorBase result
-    backend = t.device._backend
-    dtype = backend.dtypes[t.dtype.name]
-    where = () if t.device.index is None else (t.device.index,)
-    array = backend.empty(t.shape_(), dtype, *where) if fill is None else backend.full(t.shape_(), fill, dtype, *where)
-    result = new_tensor(array, t.dtype, t.device)
-    result.inference = get_mode() & INFERENCE != 0
-    return result
 
 
 cpdef TensorBase copied(TensorBase t):

@@ -1,16 +1,11 @@
 """New tensors by their shape: the sizes as users write them, and a short way for what needs no further care."""
-cimport numpy as cnp
-
-from .device cimport Device, default_device
-from .dtype cimport DType, default_float
+from .conversion cimport in_order
+from .device cimport Device, as_device
+from .dtype cimport DType, bool_, default_float, int64
 from .mode cimport INFERENCE, get_mode
+from .operands cimport fits_surely, is_plain
 from .tensor cimport TensorBase, new_tensor
-
-cnp.import_array()
-
-ctypedef fused real:
-    float
-    double
+from .memory_format import preserve_format
 
 
 cdef tuple plain_sizes(tuple sizes):
@@ -46,16 +41,6 @@ def sizes_of(str name, sizes, keyword):
     return tuple(shape)
 
 
-def only_python_numbers(data):
-    """True for ints, floats and bools, and for lists and tuples of them and of one another."""
-    if type(data) is not list and type(data) is not tuple:
-        return type(data) is float or type(data) is int or type(data) is bool
-    for item in data:
-        if not (type(item) is float or type(item) is int or type(item) is bool or (type(item) is list or type(item) is tuple) and only_python_numbers(item)):
-            return False
-    return True
-
-
 cdef TensorBase allocated(tuple shape, object fill, DType dtype, Device device):
     """A tensor of the shape, uninitialised (fill None) or filled with a number; ValueError, MemoryError or KeyError of the backend's."""
     cdef TensorBase result
@@ -76,38 +61,80 @@ def new_filled(shape, fill, DType dtype not None, Device device not None):
     return allocated(tuple(shape), fill, dtype, device.canonical)
 
 
-cdef void space(real* values, Py_ssize_t n, real start, real end) noexcept nogil:
-    """As PyTorch: the first half counts from the start, the second from the end, so that both ends are exact."""
-    cdef real step = (end - start) / <real>(n - 1) if n > 1 else 0
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = start + step * <real>i if i < n // 2 or n == 1 else end - step * <real>(n - 1 - i)
+cdef TensorBase at_once(tuple sizes, object fill, DType dtype, Device device, bint requires_grad):
+    """A tensor of the sizes as users write them; None where that can't be, for reasons that the general way tells."""
+    cdef TensorBase result
+    cdef tuple shape = plain_sizes(sizes)
+    if shape is None:
+        return None
+    try:
+        result = allocated(shape, fill, dtype, device)
+    except (ValueError, MemoryError, KeyError):
+        return None
+    if requires_grad:
+        result.requires_grad = True
+    return result
 
 
-def fill_linspace(cnp.ndarray out not None, double start, double end):
-    """Numbers at equal distances from `start` to `end` into a row of float32 or float64."""
-    if cnp.PyArray_TYPE(out) == cnp.NPY_FLOAT32:
-        space(<float*>cnp.PyArray_DATA(out), cnp.PyArray_SIZE(out), <float>start, <float>end)
-    else:
-        space(<double*>cnp.PyArray_DATA(out), cnp.PyArray_SIZE(out), start, end)
-    return out
+cdef bint is_known(object device):
+    """None, or a device that was used before: reading it can't fail."""
+    return device is None or isinstance(device, Device) and (<Device>device).slot >= 0
 
 
+# --- functions, each with a `general` one that does what the short way can't, and raises the errors ---------------
 def maker(fill, general):
-    """The function `zeros` and its kin; `general(sizes, options)` does what the short way can't, and raises the errors."""
+    """The function `zeros` and its kin; `general(sizes, options)`."""
     def make(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **names):
-        cdef TensorBase result
-        cdef tuple shape
-        if out is None and layout is None and device is None and not pin_memory and memory_format is None and not names and (dtype is None or isinstance(dtype, DType)):
-            shape = plain_sizes(size)
-            if shape is not None:
-                try:
-                    result = allocated(shape, fill, default_float() if dtype is None else <DType>dtype, default_device())
-                except (ValueError, MemoryError, KeyError):
-                    pass            # said better below
-                else:
-                    if requires_grad:
-                        result.requires_grad = True
-                    return result
+        if out is None and layout is None and is_known(device) and not pin_memory and memory_format is None and not names and (dtype is None or isinstance(dtype, DType)):
+            result = at_once(size, fill, default_float() if dtype is None else <DType>dtype, as_device(device), requires_grad)
+            if result is not None:
+                return result
         return general(size, out, dtype, layout, device, requires_grad, pin_memory, memory_format, names)
     return make
+
+
+def new_maker(fill, general):
+    """The method `new_zeros` and its kin; `general(tensor, sizes, options)`."""
+    def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
+        if is_plain(self) and device is None and layout is None and not pin_memory and not names and (dtype is None or isinstance(dtype, DType)):
+            result = at_once(size, fill, (<TensorBase>self).dtype if dtype is None else <DType>dtype, (<TensorBase>self).device, requires_grad)
+            if result is not None:
+                return result
+        return general(self, size, dtype, device, requires_grad, layout, pin_memory, names)
+    return make
+
+
+def like_maker(fill, general):
+    """The function `zeros_like` and its kin; `general(input, options)`."""
+    def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+        if dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and in_order(input):
+            return allocated((<TensorBase>input).shape_(), fill, (<TensorBase>input).dtype, (<TensorBase>input).device)
+        return general(input, dtype, layout, device, requires_grad, memory_format)
+    return make
+
+
+def full_like_maker(general):
+    """The function `full_like`; `general(input, fill_value, options)`."""
+    def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+        if (dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and in_order(input)
+                and fits_surely(fill_value, (<TensorBase>input).dtype)):
+            return allocated((<TensorBase>input).shape_(), fill_value, (<TensorBase>input).dtype, (<TensorBase>input).device)
+        return general(input, fill_value, dtype, layout, device, requires_grad, memory_format)
+    return full_like
+
+
+cdef DType dtype_of_number(object value):
+    """The dtype of tensors of a Python number; None for other things."""
+    return default_float() if type(value) is float else int64 if type(value) is int else bool_ if type(value) is bool else None
+
+
+def full_maker(general):
+    """The function `full`; `general(size, fill_value, options)`."""
+    def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+        cdef DType own = dtype_of_number(fill_value) if dtype is None else dtype if isinstance(dtype, DType) else None
+        if own is not None and out is None and layout is None and is_known(device) and fits_surely(fill_value, own):
+            result = at_once((size,), fill_value, own, as_device(device), requires_grad)
+            if result is not None:
+                return result
+        return general(size, fill_value, out, dtype, layout, device, requires_grad)
+    return full

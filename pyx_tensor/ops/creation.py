@@ -2,22 +2,22 @@
 import numpy as np
 
 from ..core import overrides
-from ..core.copying import new_like
 from ..core.definitions import methods
 from ..core.definitions import publish_function as creates
 from ..core.device import get_default_device
 from ..core.dtype import get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import read_dtype, result_dtype
-from ..core.making import maker, new_filled, sizes_of
+from ..core.host_data import array_of_numbers, diagonal_of_ones, from_host
+from ..core.making import full_like_maker, full_maker, like_maker, maker, new_filled, new_maker, sizes_of
 from ..core.memory_format import preserve_format, strided, strides_in
 from ..core.operands import check_scalar, one_number
-from ..core.protocol import OutOfMemoryError, allocating
+from ..core.protocol import OutOfMemoryError
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase, wrap
 from .layouts import zeros_of_layout
 from .pinned import DLPACK_CUDA, on_cuda_memory, pinned
-from .placement import CPU, device_or_default, from_host, laid_out, strides_for
+from .placement import CPU, device_or_default, laid_out, strides_for
 from .python_data import array_of, cast_host, check_range, dtype_of_scalar
 
 
@@ -60,15 +60,19 @@ def _new(name, shape, fill, dtype, device, requires_grad, out=None, layout=None,
     return result
 
 
+def _named(function, name, doc):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
 def _maker(name, fill, meaning):
     def general(sizes, out, dtype, layout, device, requires_grad, pin_memory, memory_format, names):
         shape = sizes_of(name, sizes, _size_keyword(name, names))
         strides = None if memory_format is None else strides_in(shape, memory_format)
         result = _new(name, shape, fill, dtype, device, requires_grad, out, layout, strides)
         return pinned(result) if pin_memory else result
-    make = maker(fill, general)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"""A tensor of the given shape{meaning}.
+    return creates(_named(maker(fill, general), name, f"""A tensor of the given shape{meaning}.
 
     Args:
         size: ints, or one sequence of them.
@@ -77,8 +81,7 @@ def _maker(name, fill, meaning):
 
     Raises:
         RuntimeError: a size is negative, memory doesn't suffice, or the format needs another number of dims.
-    """
-    return creates(make)
+    """))
 
 
 empty = _maker("empty", None, ", uninitialised")
@@ -86,9 +89,7 @@ zeros = _maker("zeros", 0, " full of zeros")
 ones = _maker("ones", 1, " full of ones")
 
 
-@creates
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """A tensor of shape `size` with every element `fill_value`, whose type gives the dtype unless one is given."""
+def _full(size, fill_value, out, dtype, layout, device, requires_grad):
     dtype = read_dtype("full", dtype)
     if isinstance(fill_value, TensorBase):
         dtype = dtype or fill_value.dtype
@@ -97,6 +98,9 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         dtype = dtype_of_scalar(fill_value)
     check_scalar("full", "fill_value", fill_value, dtype)
     return _new("full", sizes_of("full", (size,), None), fill_value, dtype, device, requires_grad, out)
+
+
+full = creates(_named(full_maker(_full), "full", "A tensor of shape `size` with every element `fill_value`, whose type gives the dtype unless one is given."))
 
 
 @creates
@@ -126,17 +130,14 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 
 def _like_maker(name, fill, meaning):
-    def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
+    def general(input, dtype, layout, device, requires_grad, memory_format):
         if overrides.is_asked_about(input):
             return overrides.ask(make, (input,), (input,), dict(dtype=dtype, layout=layout, device=device, requires_grad=requires_grad))
         _check_like(name, input)
-        row_major = memory_format is preserve_format and input.is_contiguous()
-        if row_major and dtype is None and device is None and layout is None and not requires_grad:
-            return new_like(input, fill)
-        strides = None if row_major or (layout or input.layout) is not strided else strides_for(input, memory_format)
+        strides = strides_for(input, memory_format) if (layout or input.layout) is strided else None
         return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad, None, layout or input.layout, strides)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A tensor of the shape, dtype and device of `input`{meaning}; with its strides too, unless it has gaps or another memory format is given."
+    make = _named(like_maker(fill, general), name, f"A tensor of the shape, dtype and device of `input`{meaning}; with its strides too, unless it has "
+                                                   "gaps or another memory format is given.")
     return creates(make)
 
 
@@ -145,9 +146,7 @@ zeros_like = _like_maker("zeros_like", 0, ", full of zeros")
 ones_like = _like_maker("ones_like", 1, ", full of ones")
 
 
-@creates
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
-    """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
+def _full_like(input, fill_value, dtype, layout, device, requires_grad, memory_format):
     if overrides.is_asked_about(input):
         return overrides.ask(full_like, (input,), (input, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     _check_like("full_like", input)
@@ -158,13 +157,14 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
                 strides=strides_for(input, memory_format))
 
 
+full_like = creates(_named(full_like_maker(_full_like), "full_like", "A tensor of the shape, dtype and device of `input`, every element `fill_value`."))
+
+
 def _new_method(name, fill):
-    def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
-        return _new(name, sizes_of(name, size, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
+    def general(self, sizes, dtype, device, requires_grad, layout, pin_memory, names):
+        return _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
                     layout or self.layout)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = "A new tensor of the given shape, with this one's dtype and device unless others are given."
-    methods[name] = make
+    methods[name] = _named(new_maker(fill, general), name, "A new tensor of the given shape, with this one's dtype and device unless others are given.")
 
 
 for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
@@ -198,8 +198,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     dtype = read_dtype("eye", dtype) or get_default_dtype()
-    with allocating("eye"):
-        return from_host(np.eye(n, m, dtype=dtype.numpy), dtype, device, requires_grad, out)
+    return from_host(diagonal_of_ones(n, n if m is None else m, dtype), dtype, device, requires_grad, out)
 
 
 # --- from data ----------------------------------------------------------------------------------------------------
@@ -246,11 +245,12 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         ValueError: nested sequences of unequal lengths. TypeError, RuntimeError: elements that aren't numbers.
     """
     dtype = read_dtype("tensor", dtype)
-    if type(data) is float and dtype is None and device is None and not requires_grad:
-        return new_filled((), data, get_default_dtype(), get_default_device())
     if isinstance(data, TensorBase):
         result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
+    numbers = array_of_numbers(data, dtype)
+    if numbers is not None:
+        return from_host(*numbers, device, requires_grad)
     array, found = array_of(data, dtype)
     if dtype is not None and not isinstance(data, np.ndarray):
         check_range(array, dtype)

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..core.definitions import define, op
 from ..core.dtype import get_default_dtype
+from ..core.host_data import from_host
 from ..core.record import namespace
 from ..core.signature import Signature, T
-from .placement import from_host
 from .shape import wrapped
 from .spectral import resized
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..core.dtype import by_name, get_default_dtype, of_numpy, promote_types
-from ..core.making import only_python_numbers
+from ..core.host_data import only_python_numbers
 from ..core.operands import integer_range
 from ..core.tensor import TensorBase
 

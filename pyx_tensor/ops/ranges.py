@@ -3,11 +3,10 @@ import numpy as np
 
 from ..core.definitions import publish_function as creates
 from ..core.dtype import by_name, get_default_dtype, read_dtype
-from ..core.making import fill_linspace
+from ..core.host_data import fill_linspace, from_host, host_array, int_range
 from ..core.operands import one_int
 from ..core.protocol import allocating
 from ..core.tensor import TensorBase
-from .placement import from_host
 
 
 def _check_range_bounds(name, **bounds):
@@ -44,8 +43,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     if end is None:
         raise TypeError('arange() missing 1 required positional argument: "end"')
     if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
-        with allocating("arange"):
-            return from_host(np.arange(start, end, step), by_name["int64"], device, requires_grad)
+        return from_host(int_range(start, end, step), by_name["int64"], device, requires_grad)
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
@@ -78,8 +76,7 @@ def linspace(start, end, steps=100, *, out=None, dtype=None, layout=None, device
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     dtype = read_dtype("linspace", dtype) or (out.dtype if out is not None else get_default_dtype())
     if dtype.category < 3 and not isinstance(start, complex) and not isinstance(end, complex):
-        with allocating("linspace"):
-            numbers = np.empty(steps, np.float32 if dtype.name == "float32" else np.float64)
+        numbers = host_array("linspace", (steps,), dtype if dtype.name == "float32" else by_name["float64"])
         return from_host(fill_linspace(numbers, start, end), dtype, device, requires_grad, out)
     # Complex numbers the same way: the first half counts from the start, the second from the end, so both ends are exact.
     width, at = (complex(end) - complex(start)) / max(steps - 1, 1), np.arange(steps)

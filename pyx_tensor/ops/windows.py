@@ -3,7 +3,7 @@ import numpy as np
 
 from ..core.definitions import publish_function
 from ..core.dtype import get_default_dtype, read_dtype
-from .placement import from_host
+from ..core.host_data import from_host
 
 
 def cosine_sum(coefficients):

@@ -7,7 +7,7 @@ tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
 import numpy as np
 
 from ..core.dtype import get_default_dtype
-from ..ops.placement import from_host
+from ..core.host_data import from_host
 from ..ops.windows import bartlett_shape, cosine_sum, kaiser_shape, sampled
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser", "nuttall"]

@@ -1,0 +1,1 @@
+cdef bint in_order(object x) noexcept
