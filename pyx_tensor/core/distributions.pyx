@@ -278,6 +278,8 @@ cdef bint is_16bit_float(cnp.ndarray array):
 
 def in_memory_order(array, like=None):
     """A view of `array` with its dimensions sorted by the strides of `like` (itself if None), largest first."""
+    if cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray?>(array if like is None else like)):
+        return array
     strides = (array if like is None else like).strides
     return array.transpose(sorted(range(array.ndim), key=lambda dim: -strides[dim]))
 
@@ -305,6 +307,9 @@ cdef fill(Engine engine, cnp.ndarray out, const Kernels* kernels, const Params* 
     dtype = out.dtype if kernel != NULL else staging_dtype(kernels, out)
     staged = np.empty(ordered.shape, dtype)
     run(engine, native(kernels, staged.descr.type_num), cnp.PyArray_DATA(staged), staged.size, p)
+    if kernels.uint8 != NULL:               # fits everywhere
+        np.copyto(ordered, staged, casting="unsafe")
+        return out
     with np.errstate(all="ignore"):
         np.copyto(ordered, staged, casting="unsafe")
     return out
@@ -426,15 +431,32 @@ def fill_bernoulli(Engine engine not None, cnp.ndarray out not None, double p=0.
     return fill(engine, out, &kernels, &chance)
 
 
+def are_probabilities(cnp.ndarray array not None):
+    """Whether all elements of a floating-point array lie in [0, 1]."""
+    cdef cnp.ndarray dense
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(array)
+    cdef bint within = True
+    if array.descr.type_num != cnp.NPY_FLOAT64:
+        dense = np.ascontiguousarray(array, np.float32)
+        for i in range(n):
+            within &= 0 <= (<float*>cnp.PyArray_DATA(dense))[i] <= 1
+    else:
+        dense = np.ascontiguousarray(array)
+        for i in range(n):
+            within &= 0 <= (<double*>cnp.PyArray_DATA(dense))[i] <= 1
+    return within
+
+
 def fill_bernoulli_array(Engine engine not None, cnp.ndarray out not None, cnp.ndarray p not None):
     """1 with the probability that `p` (floating, broadcast to `out`) has there, else 0."""
     cdef Kernels kernels = Kernels(uint8=NULL, int64=NULL, float32=NULL, float64=NULL)
     cdef bint double = require_floating(p).descr.type_num == cnp.NPY_FLOAT64
     cdef cnp.ndarray probabilities
     kernels.uint8 = <Kernel>bernoulli_double if double else <Kernel>bernoulli_float
-    probabilities = np.ascontiguousarray(in_memory_order(np.broadcast_to(p, (<object>out).shape), like=out),
-                                         np.float64 if double else np.float32)
-    if not np.all((probabilities >= 0) & (probabilities <= 1)):
+    if (<object>p).shape != (<object>out).shape:
+        p = np.broadcast_to(p, (<object>out).shape)
+    probabilities = np.ascontiguousarray(in_memory_order(p, like=out), np.float64 if double else np.float32)
+    if not are_probabilities(probabilities):
         raise RuntimeError("bernoulli_ expects every probability to be in [0, 1]")
     cdef Params each = params(0.0)
     each.probabilities = cnp.PyArray_DATA(probabilities)

@@ -16,6 +16,8 @@ STATE = np.dtype([
 ])
 
 
+_INT64 = np.dtype(np.int64)
+
 # Ranges from here on are drawn from 64-bit words: a remainder of a 32-bit word would favour small values.
 WIDE_RANGE = 2**28
 
@@ -163,6 +165,8 @@ class Generator(Engine):
         then stands for all 64 bits.
         """
         dtype = out.dtype
+        if dtype is _INT64 and type(low) is type(high) is int and -2**62 < low < high < 2**62:
+            return distributions.fill_integers(self, out, low, high - low, high - low >= WIDE_RANGE)
         if dtype.kind not in "biufV":
             raise NotImplementedError(f"random_ is not implemented for {dtype}")
         least, most = _integer_limits(dtype)

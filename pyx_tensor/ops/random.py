@@ -6,6 +6,7 @@ from ..core.definitions import methods, op
 from ..core.definitions import publish_function as creates
 from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype, read_dtype
+from ..core.host_data import from_host, host_array
 from ..core.making import new_filled, sizes_of
 from ..core.operands import prepare_write
 from ..core.protocol import allocating
@@ -13,7 +14,7 @@ from ..core.record import namespace as B
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
 from .creation import from_numpy
-from .placement import CPU, device_or_default, from_host, laid_out, strides_for
+from .placement import CPU, device_or_default, laid_out, strides_for
 
 
 class Generator(_stream.Generator):
@@ -79,40 +80,41 @@ def set_rng_state(new_state):
 
 
 def _checked(generator):
-    if generator is not None and not isinstance(generator, _stream.Generator):
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, _stream.Generator):
         raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
-    return generator or default_generator
+    return generator
 
 
 # --- new tensors --------------------------------------------------------------------------------------------------
-def _drawn(name, shape, draw, dtype, device, requires_grad, generator, out=None, strides=None):
-    """A new tensor filled on the host by draw(generator, array)."""
+def _drawn(name, shape, draw, bounds, dtype, device, requires_grad, generator, out=None, strides=None):
+    """A new tensor filled on the host by draw(generator, array, *bounds)."""
     dtype = read_dtype(name, dtype) or (out.dtype if out is not None else get_default_dtype())
+    if strides is None:
+        array = host_array(name, shape, dtype)
+        _draw(name, draw, _checked(generator), array, bounds, dtype)
+        return from_host(array, dtype, device, requires_grad, out)
     result = laid_out(shape, strides, lambda sizes: new_filled(sizes, None, dtype, CPU))
-    _draw(name, draw, _checked(generator), result.array, dtype)
-    if out is not None:
-        return out.resize_(shape).copy_(result)
-    device = device_or_default(device)
-    if device is not CPU:
-        result = result.to(device)
-    if requires_grad:
-        result.requires_grad = True
+    _draw(name, draw, _checked(generator), result.array, bounds, dtype)
+    result = result.to(device_or_default(device))
+    result.requires_grad = requires_grad
     return result
 
 
-def _draw(name, draw, generator, array, dtype):
+def _draw(name, draw, generator, array, bounds, dtype):
     try:
-        draw(generator, array)
+        draw(generator, array, *bounds)
     except TypeError:
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtype}'") from None
 
 
 def _sized(name, draw, meaning):
     def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **names):
-        return _drawn(name, sizes_of(name, size, names.get("size")), draw, dtype, device, requires_grad, generator, out)
+        return _drawn(name, sizes_of(name, size, names.get("size")), draw, (), dtype, device, requires_grad, generator, out)
 
     def make_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
-        return _drawn(name, tuple(input.shape), draw, dtype or input.dtype, device or input.device, requires_grad, generator,
+        return _drawn(name, tuple(input.shape), draw, (), dtype or input.dtype, device or input.device, requires_grad, generator,
                       strides=strides_for(input, memory_format))
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the given shape, drawn from {meaning}."
@@ -121,8 +123,8 @@ def _sized(name, draw, meaning):
     return creates(make), creates(make_like)
 
 
-rand, rand_like = _sized("rand", lambda g, a: g.fill_uniform(a), "the uniform distribution on [0, 1)")
-randn, randn_like = _sized("randn", lambda g, a: g.fill_normal(a), "the standard normal distribution")
+rand, rand_like = _sized("rand", Generator.fill_uniform, "the uniform distribution on [0, 1)")
+randn, randn_like = _sized("randn", Generator.fill_normal, "the standard normal distribution")
 
 
 def _bounds(low, high):
@@ -144,7 +146,7 @@ def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, 
 def _integers(low, high, shape, dtype, device, requires_grad, generator=None, out=None, strides=None):
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _drawn("randint", shape, lambda g, a: g.fill_random(a, low, high), dtype, device, requires_grad, generator, out, strides)
+    return _drawn("randint", shape, Generator.fill_random, (low, high), dtype, device, requires_grad, generator, out, strides)
 
 
 @creates
@@ -183,10 +185,9 @@ def normal(mean=None, std=1.0, size=None, *, means=None, generator=None, out=Non
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if not tensors:
-        return _drawn("normal", sizes_of("normal", (size or (),), None), lambda g, a: g.fill_normal(a, mean, std), dtype, device, requires_grad,
-                      generator, out)
+        return _drawn("normal", sizes_of("normal", (size or (),), None), Generator.fill_normal, (mean, std), dtype, device, requires_grad, generator, out)
     shape, dtype = tuple(B.broadcast_shapes(*[t.shape for t in tensors])), tensors[0].dtype
-    noise = _drawn("normal", shape, lambda g, a: g.fill_normal(a), dtype, tensors[0].device, False, generator)
+    noise = _drawn("normal", shape, Generator.fill_normal, (), dtype, tensors[0].device, False, generator)
     result = (noise * std + mean).to(dtype)
     return result if out is None else out.resize_(shape).copy_(result)
 
@@ -204,11 +205,11 @@ def bernoulli(B, input: Raw, p=None, *, generator=None):
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype}'")
     probabilities = _host(input)
-    if probabilities.size and not ((probabilities >= 0) & (probabilities <= 1)).all():
+    if not _stream.distributions.are_probabilities(probabilities):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    drawn = np.empty(probabilities.shape, probabilities.dtype)
+    drawn = host_array("bernoulli", probabilities.shape, input.dtype)
     generator.fill_bernoulli_array(drawn, probabilities)
-    return B.from_numpy(drawn).to(input.device)
+    return from_host(drawn, input.dtype, input.device)
 
 
 @op(nograd=True)
@@ -225,9 +226,11 @@ def poisson(B, input: Raw, generator=None):
 
 def empty_in_order_of(input, **options):
     """A tensor of the input's shape whose elements lie in the same order in memory, if the input's are dense; masks are drawn in that order."""
+    if input.is_contiguous():
+        return B.empty(tuple(input.shape), **options)
     order = sorted(range(input.ndim), key=lambda d: -input.stride(d))
     dense = input.permute(order)
-    if input.is_contiguous() or not dense.is_contiguous():
+    if not dense.is_contiguous():
         return B.empty(tuple(input.shape), **options)
     return B.empty(tuple(dense.shape), **options).permute(sorted(range(input.ndim), key=order.__getitem__))
 
@@ -259,29 +262,32 @@ def _filler(name, meaning, arguments, draw):
     """A method that fills the tensor: draw(generator, array, *arguments)."""
     names = [a.split("=")[0] for a in arguments]
     defaults = {a.split("=")[0]: eval(a.split("=")[1]) for a in arguments if "=" in a}  # noqa: S307 (literals above)
+    usual = tuple(defaults.values()) if len(defaults) == len(names) else None
 
     def fill(self, *args, generator=None, **keywords):
+        if usual is not None and not args and not keywords:
+            return fill_from_host(self, name, draw, usual, generator)
         given = {**defaults, **dict(zip(names, args)), **keywords}
         unknown = set(given) - set(names)
         if unknown or len(args) > len(names) or len(given) < len(names):
             raise TypeError(f"{name}() takes the arguments {', '.join(arguments)}; got {args} and {keywords}")
-        return fill_from_host(self, name, lambda g, a: draw(g, a, *[given[n] for n in names]), generator)
+        return fill_from_host(self, name, draw, [given[n] for n in names], generator)
     fill.__name__ = fill.__qualname__ = name
     fill.__doc__ = f"Fill with {meaning}; returns the tensor. Arguments: {', '.join(arguments)}."
     methods[name] = fill
 
 
-def fill_from_host(tensor, name, draw, generator):
-    """Fill a tensor with what draw(generator, ndarray) writes, in its own memory where that is an ndarray."""
+def fill_from_host(tensor, name, draw, arguments, generator):
+    """Fill a tensor with what draw(generator, ndarray, *arguments) writes, in its own memory where that is an ndarray."""
     generator = _checked(generator)
     prepare_write(tensor)
     if tensor.device.type == "cpu":
-        _draw(name, draw, generator, tensor.array, tensor.dtype)
+        _draw(name, draw, generator, tensor.array, arguments, tensor.dtype)
         if tensor.requires_grad or tensor._base is not None and tensor._base.requires_grad:
             B._assign_(tensor, B.clone(tensor.detach()))       # the graph forgets what stood there
         return tensor
     array = np.empty(tuple(tensor.shape), tensor.dtype.numpy)
-    _draw(name, draw, generator, array, tensor.dtype)
+    _draw(name, draw, generator, array, arguments, tensor.dtype)
     return tensor.copy_(from_numpy(array))
 
 
@@ -294,12 +300,12 @@ def _fill_bernoulli(generator, array, p):
         generator.fill_bernoulli(array, p)
 
 
-_filler("uniform_", "numbers of [from, to)", ("from=0.0", "to=1.0"), lambda g, a, low, high: g.fill_uniform(a, low, high))
-_filler("normal_", "normal numbers", ("mean=0.0", "std=1.0"), lambda g, a, mean, std: g.fill_normal(a, mean, std))
-_filler("log_normal_", "log-normal numbers", ("mean=1.0", "std=2.0"), lambda g, a, mean, std: g.fill_log_normal(a, mean, std))
-_filler("exponential_", "exponential numbers", ("lambd=1.0",), lambda g, a, lambd: g.fill_exponential(a, lambd))
-_filler("cauchy_", "Cauchy numbers", ("median=0.0", "sigma=1.0"), lambda g, a, median, sigma: g.fill_cauchy(a, median, sigma))
-_filler("geometric_", "geometric numbers", ("p",), lambda g, a, p: g.fill_geometric(a, p))
+_filler("uniform_", "numbers of [from, to)", ("from=0.0", "to=1.0"), Generator.fill_uniform)
+_filler("normal_", "normal numbers", ("mean=0.0", "std=1.0"), Generator.fill_normal)
+_filler("log_normal_", "log-normal numbers", ("mean=1.0", "std=2.0"), Generator.fill_log_normal)
+_filler("exponential_", "exponential numbers", ("lambd=1.0",), Generator.fill_exponential)
+_filler("cauchy_", "Cauchy numbers", ("median=0.0", "sigma=1.0"), Generator.fill_cauchy)
+_filler("geometric_", "geometric numbers", ("p",), Generator.fill_geometric)
 _filler("bernoulli_", "zeros and ones", ("p=0.5",), _fill_bernoulli)
 
 
@@ -308,7 +314,7 @@ def random_(self, low=None, high=None, *, generator=None, **names):
     low, high = names.get("from", low), names.get("to", high)
     if low is not None and high is None and "from" not in names:
         low, high = 0, low
-    return fill_from_host(self, "random_", lambda g, a: g.fill_random(a, low, high), generator)
+    return fill_from_host(self, "random_", Generator.fill_random, (low, high), generator)
 
 
 methods["random_"] = random_
