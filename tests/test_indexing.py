@@ -159,3 +159,64 @@ def test_writes_at_positions_touch_nothing_else():
         x.index_copy_(0, torch.tensor([0]), torch.ones(1, 3, dtype=torch.float64))
     with pytest.raises(IndexError):
         x.index_copy_(0, torch.tensor([0]), torch.tensor(1.0))
+
+
+# --- writes that nothing records ----------------------------------------------------------------------------------
+PLACES = {"one dim": torch.tensor([2, 0, 2]), "behind": (slice(None), torch.tensor([3, -1])), "both": (torch.tensor([0, 2]), torch.tensor([1, 1])),
+          "broadcast": (torch.tensor([[0], [1]]), torch.tensor([1, 3])), "mask": torch.from_numpy(X[:, :, 0] > 20)}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("dtype, value", [("float64", 2), ("float64", -0.5), ("int64", 3), ("bool", True), ("int16", -1)])
+def test_numbers_are_written_at_positions(kind, dtype, value):
+    array = X[:, :, 0].astype(dtype)
+    x = torch.from_numpy(array.copy())
+    index = PLACES[kind]
+    before = x._version
+    x[index] = value
+    array[tuple(slice(None) if isinstance(i, slice) else i.numpy() for i in index) if isinstance(index, tuple) else index.numpy()] = value
+    assert x.dtype is getattr(torch, dtype) and (x.numpy() == array).all() and x._version == before + 1
+
+
+def test_values_at_positions_may_be_the_tensor_itself():
+    x = torch.arange(4)
+    x[torch.tensor([3, 2, 1, 0])] = x
+    assert x.tolist() == [3, 2, 1, 0]
+    y = torch.zeros(2, 3).t()                  # not row-major
+    y[y == 0] = 7
+    y[:, torch.tensor([0])] = torch.tensor([[1.0], [2.0], [3.0]])
+    assert y.tolist() == [[1, 7], [2, 7], [3, 7]]
+
+
+@pytest.mark.parametrize("value", [1e300, 1 << 40])
+def test_numbers_that_do_not_fit_are_refused_at_positions_too(value):
+    x = torch.zeros(3, dtype=torch.float32 if isinstance(value, float) else torch.int32)
+    for index in (torch.tensor([1]), torch.tensor([True, False, False])):
+        with pytest.raises(RuntimeError, match="overflow"):
+            x[index] = value
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_writes_at_positions_check_before_they_write():
+    x = torch.zeros(3)
+    with pytest.raises(IndexError):
+        x[torch.tensor([0, 3])] = 1.0
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        x[torch.tensor([0, 1])] = torch.ones(3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.zeros(1).expand(3)[torch.tensor([0])] = 1.0
+    assert x.tolist() == [0, 0, 0] and x._version == 0
+
+
+def test_a_graph_notices_writes_at_positions():
+    for index in (torch.tensor([0]), torch.tensor([True, False])):
+        x, y = torch.ones(2, requires_grad=True), torch.tensor([2.0, 3.0])
+        product = x * y
+        y[index] = 1.0
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
+        z = x * 1
+        z[index] = 0.0
+        assert z.grad_fn.name() == "IndexPutBackward0"
+        z.sum().backward()
+        assert x.grad.tolist() == [0, 1]

@@ -2,6 +2,7 @@
 
 Every entry checks all its indices before it writes, so bad input leaves arrays whole.
 """
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 cimport numpy as cnp
 
@@ -14,6 +15,10 @@ from pyx_tensor_cpu.indexed cimport (
 from pyx_tensor_cpu.memory cimport new_array
 
 cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
+                                void* data, int flags, void* obj)
 
 cdef object INT64 = np.dtype(np.int64)
 cdef dict REDUCTIONS = {"sum": ADD, "mean": ADD, "prod": MULTIPLY, "amax": MAXIMUM, "amin": MINIMUM}
@@ -174,11 +179,14 @@ def take(cnp.ndarray array not None, Py_ssize_t dim, index):
     return read_places(array, dim, 1, places, array.strides[dim])
 
 
-def take_flat(cnp.ndarray array not None, index):
-    """Elements of the flattened array, in the shape of `index`."""
-    cdef cnp.ndarray flat = contiguous(array).reshape(-1)
-    cdef cnp.ndarray places = checked_index(index, flat.shape[0], 0, True)
-    return read_places(flat, 0, 1, places, flat.strides[0])
+def take_flat(cnp.ndarray array not None, cnp.ndarray index not None):
+    """Elements of the flattened array, in the shape of `index`. TypeError for indices that aren't int64: the caller knows what to do with them."""
+    cdef cnp.ndarray flat, places
+    if cnp.PyArray_TYPE(index) != cnp.NPY_INT64 or not cnp.PyArray_SIZE(array):
+        raise TypeError(f"take: indices of dtype {index.dtype} in an array of shape {sizes(array)}")
+    flat = contiguous(array).reshape(-1)
+    places = checked_index(index, cnp.PyArray_DIM(flat, 0), 0, True)
+    return read_places(flat, 0, 1, places, cnp.PyArray_STRIDE(flat, 0))
 
 
 def put_(cnp.ndarray array not None, index, cnp.ndarray source not None, bint accumulate=False):
@@ -204,7 +212,7 @@ cdef tuple index_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray sour
     if source.ndim and (<object>source).shape != expected:
         raise RuntimeError(f"{name}(): source of shape {sizes(source)} must match self of shape "
                            f"{sizes(array)} with {places.size} indices along dimension {dim}")
-    return places, source if source.ndim else np.broadcast_to(source, expected)
+    return places, source if source.ndim else spread_out(source, expected)
 
 
 cdef cnp.ndarray to_write(cnp.ndarray array, cnp.ndarray out, bint widen):
@@ -253,6 +261,9 @@ def index_copy(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarray so
 
 
 def index_fill(cnp.ndarray array not None, Py_ssize_t dim, index, value):
+    """A copy of `array` with a number in the slices at `index`. TypeError for what isn't surely a number of its dtype."""
+    if not (type(value) is int and 0 <= value <= 127 or type(value) is float and cnp.PyArray_ISFLOAT(array) and cnp.PyArray_ITEMSIZE(array) >= 4 and abs(value) <= 1e38):
+        raise TypeError(f"index_fill: {value!r} in an array of dtype {array.dtype}")
     return write_rows(array, dim, index, np.asarray(value, array.dtype), PUT, "index_fill", IndexError)
 
 
@@ -297,7 +308,7 @@ def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
 cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarray src, Operation operation, str name, cnp.ndarray out=None):
     """A copy of `array` with the elements of `src` written or combined at `index` along `dim`."""
     cdef cnp.ndarray places = at_least_1d(as_index(index)), target = at_least_1d(array)
-    cdef cnp.ndarray source = np.broadcast_to(src, (<object>places).shape) if src.ndim == 0 else src
+    cdef cnp.ndarray source = spread_out(src, (<object>places).shape) if src.ndim == 0 else src
     cdef bint widen = operation != PUT and needs_widening(array)
     check_dtype(array, source, name)
     if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
@@ -405,6 +416,27 @@ def index_get(cnp.ndarray array not None, indices):
     return read_places(view, first, count, places, scale)
 
 
+cdef cnp.ndarray spread_out(cnp.ndarray values, tuple shape):
+    """A view of `values` in the shape of an indexing result, to which it broadcasts."""
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef Py_ssize_t target[MAX_DIMS]
+    cdef int ndim = len(shape), lead = ndim - cnp.PyArray_NDIM(values), d
+    cdef bint fits = lead >= 0
+    cdef cnp.dtype dtype = values.dtype
+    cdef cnp.ndarray result
+    for d in range(ndim):
+        target[d], strides[d] = shape[d], 0
+        if fits and d >= lead and cnp.PyArray_DIM(values, d - lead) != 1:
+            fits = cnp.PyArray_DIM(values, d - lead) == target[d]
+            strides[d] = cnp.PyArray_STRIDE(values, d - lead)
+    if not fits:
+        raise RuntimeError(f"shape mismatch: value tensor of shape {sizes(values)} cannot be broadcast to indexing result of shape {list(shape)}")
+    Py_INCREF(dtype)                # NumPy steals this reference
+    result = PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>target, <const cnp.npy_intp*>strides, cnp.PyArray_DATA(values), 0, NULL)
+    cnp.set_array_base(result, values)
+    return result
+
+
 def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None, bint accumulate=False):
     """array[indices] = values, or += where every repeated index counts; the last of repeated writes wins."""
     check_dtype(array, values, "index_put_")
@@ -415,12 +447,8 @@ def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None,
         return array
     view, first, count, places, scale = resolve_indices(array, indices)
     shape = result_shape(view, first, count, places)
-    try:
-        dense = values if (<object>values).shape == shape else np.broadcast_to(values, shape)
-    except ValueError:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {sizes(values)} cannot be broadcast to "
-                           f"indexing result of shape {list(shape)}") from None
-    if np.may_share_memory(array, values):
+    dense = values if (<object>values).shape == shape else spread_out(values, shape)
+    if (cnp.PyArray_NDIM(values) or accumulate) and np.may_share_memory(array, values):        # one element may be written over itself
         dense = dense.copy()
     if np.may_share_memory(array, places):
         places = places.copy()

@@ -8,3 +8,4 @@ cdef class ViewOp(Op):
     cdef object view(self, TensorBase t, tuple args, int origin)
 
 cdef bint is_basic(tuple key)
+cdef list places_of(TensorBase x, object key)

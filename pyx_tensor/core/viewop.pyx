@@ -82,6 +82,19 @@ cdef class ViewOp(Op):
         """A view that is one of several results of one call: it refuses writes that would need recording."""
         return self.view(t, args, MULTI_OUTPUT)
 
+    def parts(self, TensorBase t not None, int dim, lengths):
+        """Of a slice: views of consecutive parts of a dim, as several results of one call."""
+        cdef Py_ssize_t start = 0, length
+        cdef list views = []
+        for length in lengths:
+            views.append(self.view(t, (dim, start, start + length, 1), MULTI_OUTPUT))
+            start += length
+        return tuple(views)
+
+    def each(self, TensorBase t not None, int dim):
+        """Of a selection: views of all indices of a dim, as several results of one call."""
+        return tuple([self.view(t, (dim, i), MULTI_OUTPUT) for i in range(t.shape_()[dim])])
+
     cdef object call1(self, object a):
         return self.of(<TensorBase>a, ()) if is_plain(a) else self.run([a])
 
@@ -144,10 +157,24 @@ def getitem_function(ViewOp select not None, ViewOp index not None, Op gather no
             return index.of(<TensorBase>x, (key,))
         if key is None:
             return index.of(<TensorBase>x, ((key,),))
-        if is_plain(key) and (<TensorBase>key).dtype is int64 and (<TensorBase>key).ndim_() and (<TensorBase>x).ndim_():
-            return gather.run([x, [key]])
-        return general(x, key)
+        places = places_of(<TensorBase>x, key)
+        return general(x, key) if places is None else gather.run([x, places])
     return getitem
+
+
+cdef list places_of(TensorBase x, object key):
+    """The positions that an index names, one a dim, where it is of int64 tensors and whole slices alone (None); None for any other."""
+    cdef list places = []
+    cdef bint any_tensor = False
+    for item in key if type(key) is tuple else (key,):
+        if is_plain(item) and (<TensorBase>item).dtype is int64 and (<TensorBase>item).ndim_():
+            any_tensor = True
+            places.append(item)
+        elif type(item) is slice and item.start is None and item.stop is None and item.step is None:
+            places.append(None)
+        else:
+            return None
+    return places if any_tensor and len(places) <= x.ndim_() else None
 
 
 cdef bint is_basic(tuple key):

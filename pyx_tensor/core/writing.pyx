@@ -4,17 +4,17 @@ import warnings
 cimport numpy as cnp
 
 from .device cimport Device
-from .dtype cimport FLOATING, DType
+from .dtype cimport FLOATING, DType, bool_
 from .history cimport check_writable, connect_written
 from .mode cimport INFERENCE, INTERCEPT, NO_GRAD, PROFILE, TRACK_DERIVED, change_mode, get_mode
 from .op cimport REFUSALS, Op, intercepted, lacks_dtype
 from .operands cimport (alike_and_apart, all_plain, broadcasts_to, check_no_inference, check_no_overlap, different_devices, dtype_title, fits_surely, is_plain, is_scalar,
                         lies_across, may_overlap, number_operand, same_memory, scaled, write_array)
 from .parameters cimport FLOAT, SAME
-from .record cimport DIMS, RAW, RAWS, TENSOR, TENSORS
+from .record cimport DIMS, INT, RAW, RAWS, TENSOR, TENSORS
 from .record cimport OpNode, any_needs_grad, mark_derived, save
 from .tensor cimport TensorBase, Version
-from .viewop cimport ViewOp, is_basic
+from .viewop cimport ViewOp, is_basic, places_of
 from .record import namespace
 
 cnp.import_array()
@@ -26,31 +26,69 @@ cdef class WritableOp(Op):
     """An operation whose result can be written to a tensor that is given."""
 
     cdef object call2_(self, object a, object b):
-        if is_plain(a) and is_plain(b) and self.write_directly(<TensorBase>a, <TensorBase>b, <TensorBase>a):
-            return a
+        if is_plain(a):
+            if is_plain(b):
+                if self.write_directly(<TensorBase>a, <TensorBase>b, <TensorBase>a):
+                    return a
+            elif self.write_over([a, b]):
+                return a
         return self.run_inplace([a, b], True)
 
     cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out) except -1:
         """out = op(t, u) in out's memory, where nothing is recorded and the arrays are alike and apart (out may be t); else False."""
-        cdef unsigned int mode = get_mode()
-        if (mode & ~NO_GRAD or t.dtype is not u.dtype or t.device is not u.device or not self.writes_same or out.is_view or out.inference
-                or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME) or not alike_and_apart(out.array, u.array)):
+        if t.dtype is not u.dtype or t.device is not u.device or not alike_and_apart(out.array, u.array):
             return False
         if out is not t and (out.dtype is not t.dtype or out.device is not t.device or not alike_and_apart(out.array, t.array)
                              or same_memory(out, t) or same_memory(out, u)):
             return False
-        if not mode & NO_GRAD and (t.needs_grad() or u.needs_grad() or out.needs_grad()):
+        if not self.may_overwrite(out) or not get_mode() & NO_GRAD and (t.needs_grad() or u.needs_grad()):
             return False
+        return self.overwrite(out, (t.array, u.array), [t, u])
+
+    cdef bint write_over(self, list args) except -1:
+        """The first argument, a row-major tensor, overwritten where nothing is recorded and the others are no tensors; else False."""
+        cdef TensorBase t
+        cdef list values
+        cdef int i
+        if not is_plain(args[0]) or self.kinds[0] != TENSOR or self.writer is not None:
+            return False
+        t = <TensorBase>args[0]
+        if not alike_and_apart(t.array, t.array) or not self.may_overwrite(t):
+            return False
+        values = [t.array]
+        for i in range(1, self.n_params):
+            value = args[i]
+            if self.kinds[i] == TENSOR and value is not None:
+                if not (type(value) is float or type(value) is int) or t.dtype.category < FLOATING or not self.takes_number(i):
+                    return False
+                value = number_operand(value, t)
+            elif self.kinds[i] >= INT:
+                if not self.is_exact(i, value):
+                    return False
+            elif self.kinds[i] != TENSOR:
+                return False
+            values.append(value)
+        self.check_values(args)
+        return self.overwrite(t, tuple(values), args)
+
+    cdef bint may_overwrite(self, TensorBase t) except -1:
+        """Whether the result has the dtype of t, and nobody records or follows a write to it."""
+        cdef unsigned int mode = get_mode()
+        return not (mode & ~NO_GRAD or not self.writes_same or t.is_view or t.inference or (t.dtype.category < FLOATING and FLOAT <= self.promote < SAME)
+                    or (not mode & NO_GRAD and t.needs_grad()))
+
+    cdef bint overwrite(self, TensorBase t, tuple arrays, list args) except -1:
+        """Have the entry write to t's memory; False where it doesn't take `out`."""
         entry = self.entry(t.device)
         if entry is None or not self.takes_out[t.device.slot]:
             return False
         try:
-            entry(t.array, u.array, out=out.array)
+            entry(*arrays, out=t.array)
         except REFUSALS as error:
             if lacks_dtype(self, error):
                 return False
-            raise self.explained(error, [t, u]) from None
-        count_write(out)
+            raise self.explained(error, args) from None
+        count_write(t)
         return True
 
     def in_place(self, *args, **kwargs):
@@ -61,7 +99,7 @@ cdef class WritableOp(Op):
         bound = self.bind(args, kwargs)
         if alpha is not None:
             bound[1] = scaled(self.name, bound[0], bound[1], alpha)
-        return self.run_inplace(bound, False)
+        return bound[0] if self.write_over(bound) else self.run_inplace(bound, False)
 
     cdef object run_inplace(self, list args, bint operator):
         """`input.op_(...)`: PyTorch's checks, then the result into the input's memory, its version and its history."""
@@ -366,8 +404,56 @@ def fill_method(general):
     return fill_
 
 
-def setitem_function(ViewOp select not None, ViewOp index not None, general):
-    """`x[key] = value`: numbers and tensors written to what ints, slices, None and Ellipsis name at once, the rest by the general function."""
+cdef bint put_directly(TensorBase x, list places, object value, Op put) except -1:
+    """x[places] = value, a plain tensor of x's dtype or a Python number, where nothing is recorded; else False, with nothing changed."""
+    cdef list arrays = []
+    if not may_write_directly(x):
+        return False
+    for item in places:
+        if item is not None and (<TensorBase>item).device is not x.device:
+            return False
+        arrays.append(None if item is None else (<TensorBase>item).array)
+    if is_plain(value):
+        if (<TensorBase>value).dtype is not x.dtype or (<TensorBase>value).device is not x.device or (not get_mode() & NO_GRAD and (<TensorBase>value).needs_grad()):
+            return False
+        value = (<TensorBase>value).array
+    elif fits_surely(value, x.dtype):
+        value = number_operand(float(value) if x.dtype.category >= FLOATING else value, x)
+    else:
+        return False
+    entry = put.entry(x.device)
+    if entry is None:
+        return False
+    try:
+        entry(x.array, arrays, value, False)
+    except REFUSALS:
+        return False
+    count_write(x)
+    return True
+
+
+cdef bint fill_mask_directly(TensorBase x, object mask, object value, Op choose) except -1:
+    """x[mask] = value, a Python number, for a mask of x's shape, where nothing is recorded; else False, with nothing changed."""
+    cdef TensorBase flags
+    if not is_plain(mask):
+        return False
+    flags = <TensorBase>mask
+    if (flags.dtype is not bool_ or flags.device is not x.device or not fits_surely(value, x.dtype) or flags.shape_() != x.shape_()
+            or not may_write_directly(x)):
+        return False
+    entry = choose.entry(x.device)
+    if entry is None or not choose.takes_out[x.device.slot]:
+        return False
+    entry(flags.array, number_operand(float(value) if x.dtype.category >= FLOATING else value, x), x.array, out=x.array)
+    count_write(x)
+    return True
+
+
+def setitem_function(ViewOp select not None, ViewOp index not None, Op put not None, Op choose not None, general):
+    """`x[key] = value`: numbers and tensors written at once to what ints, slices, None, Ellipsis and tensors name, the rest by the general function.
+
+    `put` writes at positions, `choose` is `where`.
+    """
     def setitem(x, key, value):
         cdef TensorBase part
         if is_plain(x) and not get_mode() & ~NO_GRAD and not (<TensorBase>x).needs_grad():
@@ -376,7 +462,10 @@ def setitem_function(ViewOp select not None, ViewOp index not None, general):
             elif type(key) is slice or type(key) is tuple and is_basic(<tuple>key):
                 part = index.of(<TensorBase>x, (key,))
             else:
-                return general(x, key, value)
+                places = places_of(<TensorBase>x, key)
+                if not (fill_mask_directly(<TensorBase>x, key, value, choose) if places is None else put_directly(<TensorBase>x, places, value, put)):
+                    general(x, key, value)
+                return
             if type(value) is float or type(value) is int or type(value) is bool:
                 if fill_directly(part, value):
                     return

@@ -21,7 +21,7 @@ def _attach():
         setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
     table = definitions.operations
     getitem = getitem_function(table["select"], table["_index_basic"], table["index"], indexing.getitem)
-    setitem = setitem_function(table["select"], table["_index_basic"], indexing.setitem)
+    setitem = setitem_function(table["select"], table["_index_basic"], table["_index_put_into"], table["_where"], indexing.setitem)
     tensor.fill_operators(table, getitem, setitem)
 
 

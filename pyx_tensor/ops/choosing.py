@@ -1,4 +1,6 @@
 """Elements chosen by a condition, by a mask, by bounds."""
+import math
+
 from ..core.definitions import op, primitive
 from ..core.operands import check_scalar
 from ..core.signature import Raw, T
@@ -36,6 +38,11 @@ def _check_choice(argument, value, beside):
         check_scalar("where", argument, value, beside.dtype)
 
 
+def _is_common(value, dtype):
+    """A real number that floats of 32 and 64 bits hold, for a tensor of those."""
+    return type(value) in (float, int) and dtype.is_floating_point and dtype.itemsize >= 4 and not 1e38 <= abs(value) < math.inf
+
+
 @op(inplace=True)
 def masked_fill(B, input: T, mask: Raw, value):
     """`input` with `value` (a number or 0-dim tensor) where the mask is True."""
@@ -44,6 +51,8 @@ def masked_fill(B, input: T, mask: Raw, value):
     if isinstance(value, TensorBase) and value.ndim:
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
     if not isinstance(value, TensorBase):
+        if mask.dtype.name == "bool" and _is_common(value, input.dtype):
+            return B._where(mask, value, input)
         value = B.full((), value, dtype=input.dtype, device=input.device)
     if value.dtype.is_complex and not input.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: value={value.item()} of masked_fill()")

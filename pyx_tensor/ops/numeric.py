@@ -277,10 +277,10 @@ def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
         return B.complex(B.nan_to_num(B.real(input), nan, posinf, neginf), B.nan_to_num(B.imag(input), nan, posinf, neginf))
     if not input.dtype.is_floating_point:
         return B.clone(input)
-    limits = finfo(input.dtype)
-    result = B.masked_fill(input, B.isnan(input), 0.0 if nan is None else nan)
-    result = B.masked_fill(result, B.eq(input, math.inf), limits.max if posinf is None else posinf)
-    return B.masked_fill(result, B.eq(input, -math.inf), limits.min if neginf is None else neginf)
+    limits, result = finfo(input.dtype), input
+    for found, given, usual in ((B.isnan(input), nan, 0.0), (B.eq(input, math.inf), posinf, limits.max), (B.eq(input, -math.inf), neginf, limits.min)):
+        result = B._where(found, usual, result) if given is None else B.masked_fill(result, found, given)
+    return result
 
 
 @op(exact_out=True, inplace=True)

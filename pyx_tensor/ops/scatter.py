@@ -271,7 +271,7 @@ def index_copy(B, input: T, dim: Dim, index: Raw, source: T):
     return _copy_slices(B, B._index_put, input, dim, index, source)
 
 
-@op(inplace=True)
+@op(inplace=True, entry="index_fill")
 def index_fill(B, input: T, dim: Dim, index: Raw, value):
     """A copy of `input` with a number in the slices at positions along a dim."""
     if index.ndim > 1:

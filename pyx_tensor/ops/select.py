@@ -69,7 +69,7 @@ def nonzero_static(B, input: T, *, size, fill_value=-1):
 
 
 # --- by positions -------------------------------------------------------------------------------------------------
-@op(out_apart=True, exact_out=True)
+@op(out_apart=True, exact_out=True, entry="take_flat")
 def take(B, input: T, index: Raw):
     """Elements at positions in the flattened tensor, in the shape of `index`; negative ones count from the end."""
     if index.dtype.name != "int64":

@@ -252,6 +252,10 @@ def ravel(B, input: T):
 
 
 def _movedim(ndim, source, destination):
+    if type(source) is type(destination) is int:
+        order = list(range(ndim)) or [0]
+        order.insert(wrapped(destination, len(order)), order.pop(wrapped(source, len(order))))
+        return order
     source = [source] if isinstance(source, int) else list(source)
     destination = [destination] if isinstance(destination, int) else list(destination)
     if len(source) != len(destination):
@@ -278,18 +282,11 @@ def adjoint(B, input: T):
     return B.conj(B.transpose(input, -2, -1))
 
 
-def _pieces(input, dim, lengths):
-    """Views of consecutive parts of a dim, which refuse writes that would need recording."""
-    part, start, pieces = operations["_slice"].one_of_many, 0, []
-    for length in lengths:
-        pieces.append(part(input, (dim, start, start + length, 1)))
-        start += length
-    return tuple(pieces)
-
-
 def _equal_lengths(size, step):
     """The lengths of parts of `step`, of which the last may be shorter."""
-    return [min(step, size - at) for at in range(0, size, step)] if size else [0]
+    if not size:
+        return [0]
+    return [step] * (size // step) + [size % step] * (size % step > 0)
 
 
 @op(entry=False, vjp=dict(input=lambda B, g, dim: B.cat(g, dim)),
@@ -311,7 +308,7 @@ def split(B, input: T, split_size_or_sections: Ints, dim: Dim = 0):
         if sum(sections) != size or any(n < 0 for n in sections):
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
                                f"but got split_sizes={sections}")
-    return _pieces(input, dim, sections)
+    return operations["_slice"].parts(input, dim, sections)
 
 
 @op()
@@ -320,7 +317,8 @@ def split_with_sizes(B, input: T, split_sizes, dim: Dim = 0):
     return B.split(input, list(split_sizes), dim)
 
 
-@op()
+@op(entry=False, vjp=dict(input=lambda B, g, dim: B.cat(g, dim)),
+    grad_name=lambda input, chunks, dim: "SplitBackward0" if input.shape[dim] else "SplitWithSizesBackward0")
 def chunk(B, input: T, chunks: Int, dim: Dim = 0):
     """Views of at most `chunks` parts of equal length (the last may be shorter)."""
     if input.ndim == 0:
@@ -328,8 +326,7 @@ def chunk(B, input: T, chunks: Int, dim: Dim = 0):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input.shape[dim]
-    step = -(-size // chunks)
-    return B.split(input, step if step else [0] * chunks, dim)
+    return operations["_slice"].parts(input, dim, _equal_lengths(size, -(-size // chunks)) if size else [0] * chunks)
 
 
 @op()
@@ -358,15 +355,14 @@ def unbind(B, input: T, dim: Dim = 0):
     """A view of every index of a dim."""
     if input.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    select_op = operations["select"]
-    return tuple([select_op.one_of_many(input, (dim, i)) for i in range(input.shape[dim])])
+    return operations["select"].each(input, dim)
 
 
 # --- copies -------------------------------------------------------------------------------------------------------
 @op(call=clone_function, vjp=dict(input=lambda B, g: g))
 def clone(B, input: T, *, memory_format=preserve_format):
     """A copy with memory of its own, in the same order of dims, or in the format that is given."""
-    if memory_format is contiguous_format or input.is_contiguous() and memory_format in (None, preserve_format):
+    if memory_format is contiguous_format or memory_format in (None, preserve_format) and (input.ndim < 2 or input.is_contiguous()):
         return copied(input)
     return B.empty_like(input, memory_format=memory_format or preserve_format).copy_(input)
 
@@ -479,7 +475,9 @@ def _roll(B, input: T, shifts, dims):
 def roll(B, input: T, shifts: Ints, dims: Ints = None):
     """The elements moved on along dims, those that fall off coming in at the start."""
     if dims is None or dims == ():
-        return B.reshape(B.roll(B.reshape(input, (-1,)), shifts, 0), tuple(input.shape))
+        if input.ndim != 1:
+            return B.reshape(B.roll(B.reshape(input, (-1,)), shifts, 0), tuple(input.shape))
+        dims = 0
     shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
