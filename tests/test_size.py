@@ -49,3 +49,19 @@ def test_errors_name_what_was_wrong():
         [2] + Size([1])
     with pytest.raises(AttributeError):
         Size([1]).name = "x"
+
+
+def test_subclasses_read_items_their_own_way():
+    class Reversed(Size):
+        def __getitem__(self, key):
+            return super().__getitem__(-1 - key)
+
+    class Index:
+        def __index__(self):
+            return 1
+    assert Reversed([1, 2])[0] == 2 and Size([1, 2])[Index()] == 2 and Size([1, 2])[-1] == 2
+    assert type(Size([1, 2])[0:1]) is Size and type(Size([1, 2]).__getitem__(slice(1))) is Size
+    with pytest.raises(IndexError):
+        Size([1, 2])[2]
+    with pytest.raises(TypeError):
+        Size([1, 2])["a"]

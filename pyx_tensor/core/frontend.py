@@ -17,6 +17,9 @@ from .record import tensor_node, type_name
 from .tensor import TensorBase, register_classes
 
 
+_BFLOAT16 = by_name["bfloat16"]
+
+
 def _needs_detach(tensor):
     return RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
 
@@ -79,8 +82,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def tolist(self):
         """The values as nested lists of Python numbers (a number for a 0-dim tensor)."""
-        array = self._host_array()
-        return (array.astype(np.float32) if self.dtype.name == "bfloat16" else array).tolist()
+        array = self.array if type(self.array) is np.ndarray else self._host_array()
+        return (array.astype(np.float32) if self.dtype is _BFLOAT16 else array).tolist()
 
     def __iter__(self):
         if self.ndim == 0:

@@ -2,7 +2,7 @@
 from .dtype cimport DType
 from .mode cimport NO_GRAD, get_mode
 from .op cimport Op
-from .operands cimport is_plain, scaled
+from .operands cimport all_dims, is_plain, scaled
 from .record cimport DIMS
 from .tensor cimport TensorBase
 
@@ -76,6 +76,20 @@ def reduction_function(Op op not None, Op quick=None, DType apart=None):
                 return result
         args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
         return op.run(args) if out is None else op.run_out(args, out)
+    return call
+
+
+def equal_function(Op op not None, Op eq not None, Op all_ not None):
+    """`equal(input, other)`: of plain tensors alike by the entries of `eq` and `all`, whose results needn't be tensors."""
+    def call(input, other):
+        cdef TensorBase t, u
+        if is_plain(input) and is_plain(other) and not get_mode() & ~NO_GRAD:
+            t, u = <TensorBase>input, <TensorBase>other
+            if t.dtype is u.dtype and t.device is u.device and t.shape_() == u.shape_():
+                compare, reduce = eq.entry(t.device), all_.entry(t.device)
+                if compare is not None and reduce is not None:
+                    return bool(reduce(compare(t.array, u.array), all_dims(None, t.ndim_()), False))
+        return op.run([input, other])
     return call
 
 

@@ -1,10 +1,11 @@
 """The numerical limits of dtypes."""
+import functools
 import math
 
 import ml_dtypes
 import numpy as np
 
-from .dtype import PYTHON_NUMBERS, get_default_dtype
+from .dtype import PYTHON_NUMBERS, DType, get_default_dtype
 
 __all__ = ["finfo", "iinfo"]
 
@@ -13,7 +14,7 @@ _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "fl
 
 
 class _TypeInfo:
-    """Read-only attributes, equality by dtype, and a repr that lists ``_shown`` with six digits."""
+    """Read-only attributes, equality by dtype, and a repr that lists ``_shown`` with six digits. There is one object for each dtype."""
 
     __slots__ = ()
     _shown = ()
@@ -60,16 +61,22 @@ class finfo(_TypeInfo):
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
-    def __init__(self, type=_DEFAULT):
-        name = _dtype_name("finfo", get_default_dtype() if type is _DEFAULT else type)
-        try:
-            limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
-        except (TypeError, ValueError):
-            raise TypeError(f"finfo() requires a floating-point or complex dtype, got {name}; "
-                            "iinfo() has the limits of integer dtypes") from None
-        eps, smallest_normal = float(limits.eps), float(limits.smallest_normal)
-        self._fill(bits=limits.bits, eps=eps, max=float(limits.max), min=float(limits.min), tiny=smallest_normal,
-                   smallest_normal=smallest_normal, resolution=10.0 ** -_decimal_digits(eps), dtype=str(limits.dtype))
+    def __new__(cls, type=_DEFAULT):
+        return _finfo(cls, _dtype_name("finfo", get_default_dtype() if type is _DEFAULT else type))
+
+
+@functools.cache
+def _finfo(cls, name):
+    try:
+        limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
+    except (TypeError, ValueError):
+        raise TypeError(f"finfo() requires a floating-point or complex dtype, got {name}; "
+                        "iinfo() has the limits of integer dtypes") from None
+    eps, smallest_normal = float(limits.eps), float(limits.smallest_normal)
+    info = object.__new__(cls)
+    info._fill(bits=limits.bits, eps=eps, max=float(limits.max), min=float(limits.min), tiny=smallest_normal,
+               smallest_normal=smallest_normal, resolution=10.0 ** -_decimal_digits(eps), dtype=str(limits.dtype))
+    return info
 
 
 class iinfo(_TypeInfo):
@@ -87,17 +94,25 @@ class iinfo(_TypeInfo):
     __slots__ = ("bits", "max", "min", "dtype")
     _shown = ("min", "max")
 
-    def __init__(self, type):
-        name = _dtype_name("iinfo", type)
-        try:
-            limits = np.iinfo(name)
-        except (TypeError, ValueError):
-            raise TypeError(f"iinfo() requires an integer dtype, got {name}; "
-                            "finfo() has the limits of floating-point dtypes") from None
-        self._fill(bits=limits.bits, max=int(limits.max), min=int(limits.min), dtype=str(limits.dtype))
+    def __new__(cls, type):
+        return _iinfo(cls, _dtype_name("iinfo", type))
+
+
+@functools.cache
+def _iinfo(cls, name):
+    try:
+        limits = np.iinfo(name)
+    except (TypeError, ValueError):
+        raise TypeError(f"iinfo() requires an integer dtype, got {name}; "
+                        "finfo() has the limits of floating-point dtypes") from None
+    info = object.__new__(cls)
+    info._fill(bits=limits.bits, max=int(limits.max), min=int(limits.min), dtype=str(limits.dtype))
+    return info
 
 
 def _dtype_name(caller, dtype):
+    if isinstance(dtype, DType):
+        return dtype.name
     if isinstance(dtype, type):
         name = getattr(PYTHON_NUMBERS.get(dtype), "name", None)
     else:

@@ -1,7 +1,9 @@
 """Comparison, logic and bits, element by element; whole tensors compared."""
-from ..core.definitions import op, primitive
+from ..core.definitions import op, operations, primitive
 from ..core.dtype import by_name
+from ..core.functions import equal_function
 from ..core.signature import Raw, T
+from . import reduce  # noqa: F401  (equal is made of `all`)
 
 
 def _comparison(name, meaning, numbers="second"):
@@ -90,7 +92,7 @@ def allclose(B, input: T, other: T, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(B.all(B.isclose(input, other, rtol, atol, equal_nan)))
 
 
-@op(nograd=True, entry=False)
+@op(nograd=True, entry=False, call=lambda operation: equal_function(operation, operations["eq"], operations["_all"]))
 def equal(B, input: Raw, other: Raw):
     """Whether both have the same shape and, once promoted, the same elements (a Python bool)."""
     return input.shape == other.shape and bool(B.all(B.eq(input, other)))

@@ -2,6 +2,22 @@
 import math
 import operator
 
+cdef extern from *:
+    """
+    static binaryfunc pyx_own_subscript;        /* calls the class's __getitem__ */
+
+    /* Size()[key]: an item as Python takes it from any tuple, only slices by __getitem__. */
+    static PyObject* pyx_size_subscript(PyObject* sizes, PyObject* key) {
+        return (PySlice_Check(key) ? pyx_own_subscript : PyTuple_Type.tp_as_mapping->mp_subscript)(sizes, key);
+    }
+    static void pyx_quicken_subscript(PyObject* cls) {
+        PyMappingMethods* methods = ((PyTypeObject*)cls)->tp_as_mapping;
+        pyx_own_subscript = methods->mp_subscript;
+        methods->mp_subscript = pyx_size_subscript;
+    }
+    """
+    void pyx_quicken_subscript(object cls)
+
 __all__ = ["Size"]
 
 
@@ -46,6 +62,9 @@ class Size(tuple):
 
     def __reduce__(self):
         return Size, (tuple(self),)
+
+
+pyx_quicken_subscript(Size)
 
 
 def _as_int(position, value):
