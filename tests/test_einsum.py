@@ -32,3 +32,12 @@ def test_lists_of_dims():
 def test_wrong_input(equation, shapes, message):
     with pytest.raises(RuntimeError, match=message):
         torch.einsum(equation, *[torch.ones(s) for s in shapes])
+
+
+def test_an_equation_serves_many_shapes():
+    for n in (1, 2, 5):
+        a, b = torch.arange(3.0 * n).reshape(3, n), torch.arange(2.0 * n).reshape(n, 2)
+        assert torch.einsum("ij,jk->ki", a, b).tolist() == (a @ b).t().tolist()
+        assert torch.einsum("ij,jk->k", a, torch.ones(1, 2)).tolist() == [a.sum().item()] * 2
+    with pytest.raises(RuntimeError, match="does not broadcast"):
+        torch.einsum("ij,jk->ki", torch.ones(3, 2), torch.ones(3, 2))

@@ -32,7 +32,6 @@ def _labels(term, ndim, ellipsis):
     return [*head, *ellipsis[len(ellipsis) - n:], *tail]
 
 
-@functools.lru_cache(maxsize=512)
 def _parse(equation, ndims):
     """Labels of the dims of each operand and of the result, as tuples, by the operands' numbers of dims."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
@@ -58,83 +57,127 @@ def _parse(equation, ndims):
     return tuple(map(tuple, labels)), tuple(result)
 
 
-def _without_repeats(B, t, labels):
-    """The diagonal over labels that an operand has twice."""
-    for l in sorted(set(labels)) if len(set(labels)) < len(labels) else ():
-        while labels.count(l) > 1:
-            a = labels.index(l)
-            b = labels.index(l, a + 1)
-            if t.shape[a] != t.shape[b]:
-                raise RuntimeError(f"einsum(): subscript {l} is repeated for an operand but the sizes don't match, {t.shape[a]} != {t.shape[b]}")
-            t = B.diagonal(t, 0, a, b)
-            labels = [x for i, x in enumerate(labels) if i not in (a, b)] + [l]
-    return t, labels
+# --- the plan -----------------------------------------------------------------------------------------------------
+class _Operand:
+    """An operand on paper: the labels and sizes of its dims, and the operations that bring it there, as (name, arguments)."""
+
+    def __init__(self, labels, shape, changes=()):
+        self.labels, self.shape, self.changes = list(labels), list(shape), list(changes)
+
+    def size(self, label):
+        return self.shape[self.labels.index(label)]
+
+    def take_diagonals(self):
+        """One dim for every label that stands for several."""
+        for l in sorted({l for l in self.labels if self.labels.count(l) > 1}):
+            while self.labels.count(l) > 1:
+                a = self.labels.index(l)
+                b = self.labels.index(l, a + 1)
+                size = self.shape[a]
+                if size != self.shape[b]:
+                    raise RuntimeError(f"einsum(): subscript {l} is repeated for an operand but the sizes don't match, {size} != {self.shape[b]}")
+                self.changes.append(("diagonal", (0, a, b)))
+                self._drop((a, b))
+                self.labels.append(l)
+                self.shape.append(size)
+
+    def squeeze(self, label):
+        self.changes.append(("squeeze", (self.labels.index(label),)))
+        self._drop((self.labels.index(label),))
+
+    def sum(self, gone):
+        if gone:
+            dims = [self.labels.index(l) for l in gone]
+            self.changes.append(("sum", (dims,)))
+            self._drop(dims)
+
+    def arrange(self, order):
+        if self.labels != order:
+            dims = [self.labels.index(l) for l in order]
+            self.changes.append(("permute", (dims,)))
+            self.labels, self.shape = list(order), [self.shape[d] for d in dims]
+
+    def _drop(self, dims):
+        self.labels = [l for d, l in enumerate(self.labels) if d not in dims]
+        self.shape = [n for d, n in enumerate(self.shape) if d not in dims]
 
 
-def _arranged(B, t, labels, order):
-    return t if labels == order else B.permute(t, [labels.index(l) for l in order])
-
-
-def _contract(B, a, la, b, lb, keep):
-    """The product of two operands, summed over the labels that nothing else needs."""
-    shared = [l for l in la if l in lb]
-    # a broadcast dim of size 1 counts as missing
-    for l in list(shared):
-        if a.shape[la.index(l)] != b.shape[lb.index(l)]:
-            if a.shape[la.index(l)] == 1:
-                a, la = B.squeeze(a, la.index(l)), [x for x in la if x != l]
-            else:
-                b, lb = B.squeeze(b, lb.index(l)), [x for x in lb if x != l]
+def _contract(a, b, keep):
+    """The product of two operands, summed over the labels that nothing else needs: both as matrices, and what comes of them."""
+    shared = [l for l in a.labels if l in b.labels]
+    for l in list(shared):      # a broadcast dim of size 1 counts as missing
+        if a.size(l) != b.size(l):
+            (a if a.size(l) == 1 else b).squeeze(l)
             shared.remove(l)
-    a, la = _summed(B, a, la, [l for l in la if l not in keep and l not in lb])
-    b, lb = _summed(B, b, lb, [l for l in lb if l not in keep and l not in la])
-    batch = [l for l in shared if l in keep]
-    inner = [l for l in shared if l not in keep]
-    rows, columns = [l for l in la if l not in shared], [l for l in lb if l not in shared]
-    size = {**dict(zip(la, a.shape)), **dict(zip(lb, b.shape))}
-    count = lambda ls: _product(size[l] for l in ls)
-    result = batch + rows + columns
-    lead = (count(batch),) if batch else ()
-    left, right = _arranged(B, a, la, batch + rows + inner), _arranged(B, b, lb, batch + inner + columns)
-    if not len(batch) <= 1 == len(rows) == len(inner) == len(columns):        # else they are matrices, or a batch of them, already
-        left = B.reshape(left, (*lead, count(rows), count(inner)))
-        right = B.reshape(right, (*lead, count(inner), count(columns)))
-        return B.reshape(B.matmul(left, right), [size[l] for l in result]), result
-    return B.matmul(left, right), result
+    a.sum([l for l in a.labels if l not in keep and l not in b.labels])
+    b.sum([l for l in b.labels if l not in keep and l not in a.labels])
+    batch, inner = [l for l in shared if l in keep], [l for l in shared if l not in keep]
+    rows, columns = [l for l in a.labels if l not in shared], [l for l in b.labels if l not in shared]
+    a.arrange(batch + rows + inner)
+    b.arrange(batch + inner + columns)
+    labels, shape = batch + rows + columns, [*a.shape[:len(batch) + len(rows)], *b.shape[len(batch) + len(inner):]]
+    if len(batch) <= 1 == len(rows) == len(inner) == len(columns):        # they are matrices, or a batch of them, already
+        return _Operand(labels, shape)
+    lead, depth = (_product(a.shape[:len(batch)]),) if batch else (), _product(b.size(l) for l in inner)
+    a.changes.append(("reshape", ((*lead, _product(a.size(l) for l in rows), depth),)))
+    b.changes.append(("reshape", ((*lead, depth, _product(b.size(l) for l in columns)),)))
+    return _Operand(labels, shape, [("reshape", (shape,))])
 
 
-def _summed(B, t, labels, gone):
-    if not gone:
-        return t, labels
-    return B.sum(t, [labels.index(l) for l in gone]), [l for l in labels if l not in gone]
-
-
-def _cost(a, b, labels, sizes):
+def _cost(a, b, sizes):
     """Elements of the product of two operands: the greedy order contracts the smallest first."""
-    return _product(sizes[l] for l in {*labels[a], *labels[b]})
+    return _product(sizes[l] for l in {*a.labels, *b.labels})
+
+
+def _common_sizes(operands):
+    """label -> size, where sizes of 1 broadcast; RuntimeError where sizes differ."""
+    sizes = {}
+    for i, operand in enumerate(operands):
+        for l, n in zip(operand.labels, operand.shape):
+            if sizes.setdefault(l, n) != n and 1 not in (n, sizes[l]):
+                raise RuntimeError(f"einsum(): subscript {l} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[l]}")
+            sizes[l] = max(sizes[l], n) if n and sizes[l] else 0
+    return sizes
+
+
+@functools.lru_cache(maxsize=512)
+def _plan(equation, shapes):
+    """The products in order, as (place of the left operand, of the right one, changes of each before), and the changes of the last result.
+
+    Operands leave the list when they are multiplied, and the product is put at its end.
+    """
+    labels, result = _parse(equation, tuple(map(len, shapes)))
+    operands = list(map(_Operand, labels, shapes))
+    for operand in operands:
+        operand.take_diagonals()
+    sizes, products = _common_sizes(operands), []
+    while len(operands) > 1:
+        pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
+        i, j = min(pairs, key=lambda p: _cost(operands[p[0]], operands[p[1]], sizes)) if len(operands) > 2 else (0, 1)
+        b, a = operands.pop(j), operands.pop(i)
+        operands.append(_contract(a, b, {*result, *(l for other in operands for l in other.labels)}))
+        products.append((i, j, a.changes, b.changes))
+    last = operands[0]
+    last.sum([l for l in last.labels if l not in result])
+    last.arrange(list(result))
+    return products, last.changes
+
+
+def _changed(B, t, changes):
+    for name, arguments in changes:
+        t = getattr(B, name)(t, *arguments)
+    return t
 
 
 @op(method=False, hidden=True)
 def _einsum(B, operands: Ts, equation):
     """`einsum` after its arguments were sorted out."""
-    labels, result = _parse(equation, tuple([t.ndim for t in operands]))
-    operands, labels, result = list(operands), list(map(list, labels)), list(result)
-    sizes = {}
-    for i, t in enumerate(operands):
-        operands[i], labels[i] = _without_repeats(B, t, labels[i])
-        for l, n in zip(labels[i], operands[i].shape):
-            if sizes.setdefault(l, n) != n and 1 not in (n, sizes[l]):
-                raise RuntimeError(f"einsum(): subscript {l} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[l]}")
-            sizes[l] = max(sizes[l], n) if n and sizes[l] else 0
-    while len(operands) > 1:
-        pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
-        i, j = min(pairs, key=lambda p: _cost(*p, labels, sizes)) if len(operands) > 2 else (0, 1)
-        b, lb, a, la = operands.pop(j), labels.pop(j), operands.pop(i), labels.pop(i)
-        t, ls = _contract(B, a, la, b, lb, {*result, *(l for other in labels for l in other)})
-        operands.append(t)
-        labels.append(ls)
-    t, ls = _summed(B, operands[0], labels[0], [l for l in labels[0] if l not in result])
-    return _arranged(B, t, ls, result)
+    operands = list(operands)
+    products, changes = _plan(equation, tuple([tuple(t.shape) for t in operands]))
+    for i, j, left, right in products:
+        b, a = operands.pop(j), operands.pop(i)
+        operands.append(B.matmul(_changed(B, a, left), _changed(B, b, right)))
+    return _changed(B, operands[0], changes)
 
 
 def _from_sublists(args):

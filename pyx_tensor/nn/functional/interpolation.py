@@ -1,6 +1,7 @@
 """Resampling images to another size."""
 import math
 import warnings
+from functools import lru_cache
 
 import numpy as np
 
@@ -111,21 +112,36 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if mode == "area":
         return _AREA[input.dim()](input, grid)
     if mode.startswith("nearest"):
-        return _by_places(input, [_nearest(n, g, s, mode == "nearest-exact") for n, g, s in zip(input.shape[2:], grid, scales)])
+        for dim, (g, scale) in enumerate(zip(grid, scales), 2):
+            input = _by_places(input, dim, *_nearest_places(input.size(dim), g, scale, mode == "nearest-exact"))
+        return input
     return _by_taps(input, grid, scales, mode, align_corners, antialias)
 
 
-def _by_places(input, places):
-    for dim, place in enumerate(places, 2):
-        n, times = input.size(dim), len(place) // input.size(dim)
-        if len(place) == n * times and (place == np.arange(len(place)) // times).all():      # every element so many times
-            shape = list(input.shape)
-            if times > 1:
-                wide = input.unsqueeze(dim + 1).expand(*shape[:dim + 1], times, *shape[dim + 1:])
-                input = wide.reshape(*shape[:dim], n * times, *shape[dim + 1:])
-        else:
-            input = input.index_select(dim, ops.tensor(place.tolist(), dtype=by_name["int64"], device=input.device))
-    return input
+@lru_cache(32)
+def _nearest_places(size, count, scale, exact):
+    """(the element for each result, how often each is taken where that is so many times for all, else 0)."""
+    places, times = _nearest(size, count, scale, exact), count // size
+    each = count == size * times and (places == np.arange(count) // times).all()
+    return places.tolist(), times if each else 0
+
+
+def _by_places(input, dim, places, times):
+    if not times:
+        return input.index_select(dim, ops.tensor(places, device=input.device))
+    if times == 1:
+        return input
+    shape = tuple(input.shape)
+    wide = input.unsqueeze(dim + 1).expand(*shape[:dim + 1], times, *shape[dim + 1:])
+    return wide.reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1:])
+
+
+@lru_cache(32)
+def _taps(mode, antialias, size, count, scale, align_corners, real):
+    """Places and weights of a mode along one dim, each a list for every tap."""
+    arguments = size, count, scale, align_corners, real
+    places, weights = _antialiased(mode, *arguments) if antialias else _cubic(*arguments) if mode == "bicubic" else _linear(*arguments)
+    return [p.tolist() for p in places], [w.tolist() for w in weights]
 
 
 def _by_taps(input, grid, scales, mode, align_corners, antialias):
@@ -134,11 +150,9 @@ def _by_taps(input, grid, scales, mode, align_corners, antialias):
         input = input.float()
     real = np.float64 if dtype.name == "float64" else np.float32
     for dim, (g, scale) in enumerate(zip(grid, scales), 2):
-        arguments = input.size(dim), g, scale, align_corners, real
         if not antialias and g == input.size(dim) and (align_corners or not scale or scale == 1):
             continue
-        places, weights = _antialiased(mode, *arguments) if antialias else _cubic(*arguments) if mode == "bicubic" else _linear(*arguments)
-        input = resample(ops, input, dim, [p.tolist() for p in places], [w.tolist() for w in weights])
+        input = resample(ops, input, dim, *_taps(mode, antialias, input.size(dim), g, scale, align_corners, real))
     if dtype.name == "uint8":
         input = input.round().clamp(0, 255)
     return input.to(dtype)

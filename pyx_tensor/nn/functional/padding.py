@@ -1,4 +1,6 @@
 """Padding."""
+from functools import lru_cache
+
 import numpy as np
 
 from ...ops import namespace as ops
@@ -19,6 +21,11 @@ def _wrapped(before, size, after):
 
 
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+
+
+@lru_cache(64)
+def _places(mode, before, size, after):
+    return _PLACES[mode](before, size, after).tolist()
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -48,8 +55,8 @@ def pad(input, pad, mode="constant", value=None):
     for at in range(len(pad) // 2):
         before, after = pad[2 * at:2 * at + 2]
         if before or after:
-            places = _PLACES[mode](before, input.size(last - at), after)
-            result = ops.index_select(result, last - at, ops.from_numpy(places).to(input.device))
+            places = _places(mode, before, input.size(last - at), after)
+            result = ops.index_select(result, last - at, ops.tensor(places, device=input.device))
     return ops.clone(input) if result is input else result
 
 
