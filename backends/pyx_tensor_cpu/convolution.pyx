@@ -9,7 +9,7 @@ from cython.parallel cimport prange, threadid
 import numpy as np
 
 from pyx_tensor_cpu.convolution_plan cimport (FLOPS, Geometry, Job, Taps, all_taps, bias_of, elements, in_float32, kernels_of, merges, operand,
-                                              read_geometry, room, taps_of_phase, up, volume, windows_of)
+                                              read_geometry, room, shape_of, taps_of_phase, up, volume, windows_of)
 from pyx_tensor_cpu.convolution_planes cimport convolve_planes, convolve_rows, suits_planes, suits_rows
 from pyx_tensor_cpu.convolution_table cimport DEPTH, ConvolutionKernels, Windows
 from pyx_tensor_cpu.convolution_weight cimport weight_gradient
@@ -200,7 +200,7 @@ cdef cnp.ndarray backward(str name, const Geometry* v, cnp.ndarray y, cnp.ndarra
 cdef int expect_images(str name, cnp.ndarray a, cnp.ndarray b) except -1:
     """ValueError unless both have a batch, channels and at least one spatial dim."""
     if cnp.PyArray_NDIM(a) < 3 or cnp.PyArray_NDIM(b) < 3:
-        raise ValueError(f"{name}(): expected arrays of at least 3 dims, got shapes {np.shape(a)} and {np.shape(b)}")
+        raise ValueError(f"{name}(): expected arrays of at least 3 dims, got shapes {shape_of(a)} and {shape_of(b)}")
     return 0
 
 
@@ -211,8 +211,8 @@ def convolve(cnp.ndarray x, cnp.ndarray weight, bias, grid, stride, padding, dil
         return in_float32(convolve, (x, weight, bias), (grid, stride, padding, dilation, groups))
     kernels_of("convolve", x)
     expect_images("convolve", x, weight)
-    shape = (np.shape(x)[0], np.shape(weight)[0], *grid)
-    read_geometry("convolve", &v, np.shape(x), np.shape(weight), shape, stride, padding, dilation, groups)
+    shape = (shape_of(x)[0], shape_of(weight)[0], *grid)
+    read_geometry("convolve", &v, shape_of(x), shape_of(weight), shape, stride, padding, dilation, groups)
     x, weight, bias = operand(x, x), operand(weight, x), bias_of("convolve", bias, shape[1], x)
     y = room(shape, x)
     return forward("convolve", &v, x, weight, bias, y)
@@ -225,8 +225,8 @@ def convolve_transposed(cnp.ndarray y, cnp.ndarray weight, bias, size, stride, p
         return in_float32(convolve_transposed, (y, weight, bias), (size, stride, padding, dilation, groups))
     kernels_of("convolve_transposed", y)
     expect_images("convolve_transposed", y, weight)
-    shape = (np.shape(y)[0], np.shape(weight)[1] * groups, *size)
-    read_geometry("convolve_transposed", &v, shape, np.shape(weight), np.shape(y), stride, padding, dilation, groups)
+    shape = (shape_of(y)[0], shape_of(weight)[1] * groups, *size)
+    read_geometry("convolve_transposed", &v, shape, shape_of(weight), shape_of(y), stride, padding, dilation, groups)
     y, weight, bias = operand(y, y), operand(weight, y), bias_of("convolve_transposed", bias, shape[1], y)
     x = room(shape, y)
     return backward("convolve_transposed", &v, y, weight, bias, x)
@@ -239,7 +239,7 @@ def convolve_weight(cnp.ndarray g, cnp.ndarray x, kernel, stride, padding, dilat
         return in_float32(convolve_weight, (g, x), (kernel, stride, padding, dilation, groups))
     kernels_of("convolve_weight", x)
     expect_images("convolve_weight", x, g)
-    shape = (np.shape(g)[1], np.shape(x)[1] // groups, *kernel)
-    read_geometry("convolve_weight", &v, np.shape(x), shape, np.shape(g), stride, padding, dilation, groups)
+    shape = (shape_of(g)[1], shape_of(x)[1] // groups, *kernel)
+    read_geometry("convolve_weight", &v, shape_of(x), shape, shape_of(g), stride, padding, dilation, groups)
     x, g = operand(x, x), operand(g, x)
     return weight_gradient("convolve_weight", &v, g, x, room(shape, x))

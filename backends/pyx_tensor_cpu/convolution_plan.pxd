@@ -57,7 +57,8 @@ cdef inline Py_ssize_t up(Py_ssize_t n, Py_ssize_t step) noexcept nogil:
 cdef int read_geometry(str name, Geometry* v, x_shape, w_shape, y_shape, stride, padding, dilation, Py_ssize_t groups) except -1
 cdef ConvolutionKernels* kernels_of(str name, cnp.ndarray a) except NULL
 cdef in_float32(function, arrays, arguments)
-cdef cnp.ndarray operand(a, cnp.ndarray like)
+cdef tuple shape_of(cnp.ndarray a)
+cdef cnp.ndarray operand(cnp.ndarray a, cnp.ndarray like)
 cdef cnp.ndarray bias_of(str name, bias, Py_ssize_t outputs, cnp.ndarray like)
 cdef cnp.ndarray room(tuple shape, cnp.ndarray like)
 cdef cnp.ndarray elements(Py_ssize_t count, cnp.ndarray like)

@@ -6,6 +6,7 @@ import numpy as np
 
 from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, ConvolutionTable, Windows
 from pyx_tensor_cpu.dtypes cimport precision_of
+from pyx_tensor_cpu.indexed cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu.level import use_kernels
@@ -63,17 +64,21 @@ cdef in_float32(function, arrays, arguments):
     return function(*[None if a is None else np.asarray(a, np.float32) for a in arrays], *arguments).astype(arrays[0].dtype)
 
 
-cdef cnp.ndarray operand(a, cnp.ndarray like):
-    if a.dtype != like.dtype:
+cdef tuple shape_of(cnp.ndarray a):
+    return (<object>a).shape
+
+
+cdef cnp.ndarray operand(cnp.ndarray a, cnp.ndarray like):
+    if cnp.PyArray_TYPE(a) != cnp.PyArray_TYPE(like):
         raise ValueError(f"dtypes {a.dtype} and {like.dtype} differ")
-    return np.ascontiguousarray(a)
+    return contiguous(a)
 
 
 cdef cnp.ndarray bias_of(str name, bias, Py_ssize_t outputs, cnp.ndarray like):
     if bias is None:
         return None
-    if np.shape(bias) != (outputs,):
-        raise ValueError(f"{name}(): expected a bias of shape {(outputs,)}, got {np.shape(bias)}")
+    if shape_of(bias) != (outputs,):
+        raise ValueError(f"{name}(): expected a bias of shape {(outputs,)}, got {shape_of(bias)}")
     return operand(bias, like)
 
 

@@ -60,12 +60,21 @@ cdef int run_planes(PlaneJob* j, bint to_weight, cnp.ndarray like) except -1:
     scratch = elements(threads * j.scratch_size // j.item, like)
     j.scratch = cnp.PyArray_BYTES(scratch)
     memset(j.scratch, 0, threads * j.scratch_size)
+    if threads == 1:
+        with nogil:
+            for index in range(jobs):
+                channel_or_plane(j, to_weight, index, 0)
+        return 0
     for index in prange(jobs, nogil=True, num_threads=threads, schedule="dynamic", chunksize=4):
-        if to_weight:
-            one_channel(j, index, threadid())
-        else:
-            one_plane(j, index, threadid())
+        channel_or_plane(j, to_weight, index, threadid())
     return 0
+
+
+cdef inline void channel_or_plane(const PlaneJob* j, bint to_weight, Py_ssize_t index, int thread) noexcept nogil:
+    if to_weight:
+        one_channel(j, index, thread)
+    else:
+        one_plane(j, index, thread)
 
 
 cdef Py_ssize_t bordered_size(const Windows* s) noexcept nogil:

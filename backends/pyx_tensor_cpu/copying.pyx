@@ -26,6 +26,10 @@ cdef extern from *:
 
 cdef enum:
     MAX_DIMS = 64
+    FEW_BYTES = 4096            # a fill of fewer is over before a loop is chosen
+
+
+cdef cnp.dtype COMPLEX64 = np.dtype(np.complex64), COMPLEX128 = np.dtype(np.complex128)
 
 
 cdef bint is_complex(int code) noexcept:
@@ -85,9 +89,13 @@ def full(shape, value, dtype):
 def fill_(ndarray dst not None, value):
     """Write `value`, a number or a 0-dim array, everywhere; integers wrap."""
     check_writeable(dst, "fill_")
-    cdef ndarray scalar = new_array(0, NULL, dst.dtype)
-    cdef ndarray source
-    if type(value) is int and 0 <= value <= 127 or type(value) is float and cnp.PyArray_ISFLOAT(dst):
+    cdef ndarray scalar, source
+    cdef bint simple = type(value) is int and 0 <= value <= 127 or type(value) is float and cnp.PyArray_ISFLOAT(dst)
+    if simple and cnp.PyArray_NBYTES(dst) <= FEW_BYTES and cnp.PyArray_IS_C_CONTIGUOUS(dst):
+        repeat_number(dst, value)
+        return dst
+    scalar = new_array(0, NULL, dst.dtype)
+    if simple:
         set_number(scalar, value)         # without an array of the value's own type
         convert_into(dst, scalar)
         return dst
@@ -97,6 +105,18 @@ def fill_(ndarray dst not None, value):
     assign(scalar, source)
     convert_into(dst, scalar)
     return dst
+
+
+cdef object repeat_number(ndarray dst, object value):
+    """Write a number everywhere in a small row-major array: once, then what is written already again behind it."""
+    cdef char* data = <char*>cnp.PyArray_DATA(dst)
+    cdef Py_ssize_t size = cnp.PyArray_NBYTES(dst), done = min(cnp.PyArray_ITEMSIZE(dst), size), more
+    if size:
+        set_number(dst, value)
+    while done < size:
+        more = min(done, size - done)
+        memcpy(data + done, data, more)
+        done += more
 
 
 def arange(start, end, step, dtype):
@@ -134,6 +154,18 @@ def copy(ndarray a not None):
     return result
 
 
+def complex(ndarray real not None, ndarray imag not None):
+    """Complex numbers of two arrays of parts, alike. TypeError for others: the caller knows what to do with them."""
+    cdef int code = code_of(real)
+    cdef ndarray result
+    if code != code_of(imag) or code != F32 and code != F64 or (<object>real).shape != (<object>imag).shape:
+        raise TypeError(f"complex: parts of shapes {(<object>real).shape} and {(<object>imag).shape}, and dtypes {real.dtype} and {imag.dtype}")
+    result = new_array(cnp.PyArray_NDIM(real), <const Py_ssize_t*>cnp.PyArray_DIMS(real), COMPLEX64 if code == F32 else COMPLEX128)
+    convert_into((<object>result).real, real)
+    convert_into((<object>result).imag, imag)
+    return result
+
+
 def cast(ndarray a not None, dtype, ndarray out=None):
     """A copy of `a` as `dtype`, in its layout: reals are cut towards zero, complex numbers lose their imaginary part."""
     cdef cnp.dtype target = cnp.dtype(dtype)
@@ -153,6 +185,8 @@ def copy_(ndarray dst not None, ndarray src not None):
     """Write `src`, broadcast and converted, into `dst`; the two may overlap."""
     cdef int extra = cnp.PyArray_NDIM(dst) - cnp.PyArray_NDIM(src), d
     check_writeable(dst, "copy_")
+    if dst is src:
+        return dst
     for d in range(cnp.PyArray_NDIM(src)):
         if extra < 0 or cnp.PyArray_DIM(src, d) != 1 and cnp.PyArray_DIM(src, d) != cnp.PyArray_DIM(dst, d + extra):
             raise ValueError(f"copy_: the source of shape {(<object>src).shape} does not broadcast to {(<object>dst).shape}")
@@ -251,7 +285,15 @@ cdef object check_joins(ndarray a, ndarray first, int dim):
 
 def flip(ndarray a not None, dims):
     """A copy with the order along `dims` reversed."""
-    return copy((<object>a)[tuple([slice(None, None, -1 if d in dims else 1) for d in range(cnp.PyArray_NDIM(a))])])
+    cdef Py_ssize_t strides[MAX_DIMS]
+    cdef char* data = <char*>cnp.PyArray_DATA(a)
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(a)):
+        strides[d] = cnp.PyArray_STRIDE(a, d)
+    for d in dims:
+        data += max(cnp.PyArray_DIM(a, d) - 1, 0) * strides[d]
+        strides[d] = -strides[d]
+    return copy(view(a, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), strides, data))
 
 
 def roll(ndarray a not None, shifts, dims):
@@ -266,10 +308,28 @@ def roll(ndarray a not None, shifts, dims):
         size = cnp.PyArray_DIM(a, d)
         shift = s % size if size else 0
         result = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), a.dtype)
-        convert_into(narrow(result, d, shift, size - shift), narrow(a, d, 0, size - shift))
-        convert_into(narrow(result, d, 0, shift), narrow(a, d, size - shift, shift))
+        if cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_NBYTES(a) <= FEW_BYTES:
+            roll_rows(a, result, d, shift)
+        else:
+            convert_into(narrow(result, d, shift, size - shift), narrow(a, d, 0, size - shift))
+            convert_into(narrow(result, d, 0, shift), narrow(a, d, size - shift, shift))
         a = result
     return a
+
+
+cdef void roll_rows(ndarray a, ndarray result, int dim, Py_ssize_t shift) noexcept:
+    """`roll` of a small row-major array by 0 … size - 1 places."""
+    cdef const char* source = <const char*>cnp.PyArray_DATA(a)
+    cdef char* to = <char*>cnp.PyArray_DATA(result)
+    cdef Py_ssize_t item = cnp.PyArray_ITEMSIZE(a), row, moved, at = 0
+    cdef int d
+    for d in range(dim + 1, cnp.PyArray_NDIM(a)):
+        item *= cnp.PyArray_DIM(a, d)
+    row, moved = item * cnp.PyArray_DIM(a, dim), item * shift
+    while at < cnp.PyArray_NBYTES(a):
+        memcpy(to + at + moved, source + at, row - moved)
+        memcpy(to + at, source + at + row - moved, moved)
+        at += row
 
 
 def constant_pad_nd(ndarray a not None, pad, value=0):

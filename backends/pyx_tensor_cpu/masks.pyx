@@ -15,7 +15,7 @@ from .copying import cast
 
 cnp.import_array()
 
-cdef cnp.dtype BOOL_TYPE = np.dtype(bool)
+cdef cnp.dtype BOOL_TYPE = np.dtype(bool), INT64_TYPE = np.dtype(np.int64)
 
 cdef enum:
     MAX_PARTS = 64
@@ -209,7 +209,7 @@ cdef void coordinates(const int64_t *positions, Py_ssize_t start, Py_ssize_t sto
 
 def nonzero(cnp.ndarray array not None):
     """Coordinates of the nonzero elements, (count, ndim), in the order of the elements."""
-    cdef cnp.ndarray positions = compressed(None, as_flags(array), np.dtype(np.int64)), result
+    cdef cnp.ndarray positions = compressed(None, as_flags(array), INT64_TYPE), result
     cdef Py_ssize_t shape[2]
     cdef Py_ssize_t count = positions.shape[0], part
     cdef int ndim = cnp.PyArray_NDIM(array), threads = threads_for(count * ndim)
@@ -268,7 +268,7 @@ def masked_scatter(cnp.ndarray array not None, cnp.ndarray mask not None, cnp.nd
         raise RuntimeError(f"masked_scatter(): expected self and source to have the same dtype, got {array.dtype} and {source.dtype}")
     array, mask = np.broadcast_arrays(array, mask)
     result = contiguous_copy(array)
-    positions = compressed(None, contiguous(mask), np.dtype(np.int64))
+    positions = compressed(None, contiguous(mask), INT64_TYPE)
     if source.size < positions.size:
         raise RuntimeError(f"masked_scatter(): number of elements of source ({source.size}) < number of ones in mask ({positions.size})")
     index_put_(result.reshape(-1), [positions], source.reshape(-1)[:positions.size])

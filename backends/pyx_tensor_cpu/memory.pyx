@@ -313,7 +313,7 @@ def empty(shape, dtype):
     for size in shape:
         sizes[ndim] = size
         ndim += 1
-    return new_array(ndim, sizes, cnp.dtype(dtype))
+    return new_array(ndim, sizes, <cnp.dtype>dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype))
 
 
 def memory_stats():

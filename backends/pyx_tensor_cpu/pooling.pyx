@@ -7,6 +7,7 @@ from libc.string cimport memset
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport is_half, precision_of
+from pyx_tensor_cpu.indexed cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.pooling_table cimport Pool, PoolingKernels, PoolingTable
@@ -20,6 +21,7 @@ cdef enum:
     COST = 2                    # of an element of a window, in additions, divided by 4
     MAX, INDICES, MAX_BACKWARD, AVG, AVG_BACKWARD
 
+cdef cnp.dtype UINT8 = np.dtype(np.uint8), INT64 = np.dtype(np.int64)
 cdef PoolingTable* table = NULL
 
 
@@ -71,7 +73,7 @@ cdef int run(Task* t, cnp.ndarray like) except -1:
     cdef int threads = threads_for(t.planes * windows * elements * COST // 4 + t.planes * windows)
     t.scratch_size = (t.pool.size[2] + 2 * t.pool.grid[2] + 32) * 8
     bytes_ = threads * t.scratch_size
-    scratch = new_array(1, &bytes_, np.dtype(np.uint8))
+    scratch = new_array(1, &bytes_, UINT8)
     t.scratch = cnp.PyArray_BYTES(scratch)
     if threads == 1:
         with nogil:
@@ -164,7 +166,7 @@ cdef cnp.ndarray pooled(str name, int what, cnp.ndarray a, cnp.ndarray x, out_si
 
 
 cdef tuple last_sizes(cnp.ndarray a, n):
-    return np.shape(a)[cnp.PyArray_NDIM(a) - n:]
+    return (<object>a).shape[cnp.PyArray_NDIM(a) - n:]
 
 
 # ---- the entries ----------------------------------------------------------------------------------------------------
@@ -175,15 +177,15 @@ def max_pool(cnp.ndarray a, kernel, grid, stride, padding, dilation):
     if is_half(a):
         return max_pool(a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
     read_pool("max_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
-    return pooled("max_pool", MAX, np.ascontiguousarray(a), None, grid, a.dtype, &pool)
+    return pooled("max_pool", MAX, contiguous(a), None, grid, a.dtype, &pool)
 
 
 def max_pool_indices(cnp.ndarray a, kernel, grid, stride, padding, dilation):
     """Where in its plane each window has its greatest element."""
     cdef Pool pool
-    a = np.ascontiguousarray(a, np.float32 if is_half(a) else None)
+    a = contiguous(a.astype(np.float32) if is_half(a) else a)
     read_pool("max_pool_indices", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
-    return pooled("max_pool_indices", INDICES, a, None, grid, np.dtype(np.int64), &pool)
+    return pooled("max_pool_indices", INDICES, a, None, grid, INT64, &pool)
 
 
 def max_pool_backward(cnp.ndarray g, cnp.ndarray a, kernel, grid, stride, padding, dilation):
@@ -192,26 +194,36 @@ def max_pool_backward(cnp.ndarray g, cnp.ndarray a, kernel, grid, stride, paddin
     if is_half(a):
         return max_pool_backward(g.astype(np.float32), a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
     sizes = last_sizes(a, len(kernel))
-    if np.shape(g) != (*np.shape(a)[:a.ndim - len(kernel)], *grid) or g.dtype != a.dtype:
-        raise ValueError(f"max_pool_backward(): the gradient has shape {np.shape(g)}, the input {np.shape(a)}, for {tuple(grid)} windows")
+    if (<object>g).shape != (*(<object>a).shape[:a.ndim - len(kernel)], *grid) or g.dtype != a.dtype:
+        raise ValueError(f"max_pool_backward(): the gradient has shape {(<object>g).shape}, the input {(<object>a).shape}, for {tuple(grid)} windows")
     read_pool("max_pool_backward", &pool, sizes, kernel, grid, stride, padding, dilation)
-    return pooled("max_pool_backward", MAX_BACKWARD, np.ascontiguousarray(g), np.ascontiguousarray(a), sizes, a.dtype, &pool)
+    return pooled("max_pool_backward", MAX_BACKWARD, contiguous(g), contiguous(a), sizes, a.dtype, &pool)
 
 
-cdef cnp.ndarray counts_of(Pool* s, dtype, bint include_pad, divisor):
-    """How many elements each window counts, dim after dim."""
-    cdef list counts = []
-    cdef Py_ssize_t o, start, end
+cdef Py_ssize_t count_of(const Pool* s, int dim, Py_ssize_t window, bint include_pad) noexcept:
+    """How many elements a window counts along a dim."""
+    cdef Py_ssize_t start = window * s.stride[dim] - s.padding[dim], end = start + s.kernel[dim]
+    if include_pad:
+        return min(end, s.size[dim] + s.padding[dim]) - start
+    return max(min(end, s.size[dim]) - max(start, <Py_ssize_t>0), <Py_ssize_t>1)
+
+
+cdef cnp.ndarray counts_of(const Pool* s, cnp.ndarray like, bint include_pad, divisor):
+    """How many elements each window counts, dim after dim, in the dtype of `like`; a divisor stands for all, in the first dim."""
+    cdef Py_ssize_t total = s.grid[0] + s.grid[1] + s.grid[2], at = 0, o
+    cdef cnp.ndarray counts = new_array(1, &total, like.dtype)
+    cdef bint single = cnp.PyArray_TYPE(counts) == cnp.NPY_FLOAT32
+    cdef double count
     cdef int i
     for i in range(3):
         for o in range(s.grid[i]):
-            start = o * s.stride[i] - s.padding[i]
-            end = start + s.kernel[i]
-            counts.append(min(end, s.size[i] + s.padding[i]) - start if include_pad else max(min(end, s.size[i]) - max(start, 0), 1))
-    if divisor:
-        counts = [1] * len(counts)
-        counts[:s.grid[0]] = [divisor] * s.grid[0]
-    return np.array(counts, dtype)
+            count = count_of(s, i, o, include_pad) if not divisor else divisor if i == 0 else 1
+            if single:
+                (<float*>cnp.PyArray_DATA(counts))[at] = <float>count
+            else:
+                (<double*>cnp.PyArray_DATA(counts))[at] = count
+            at += 1
+    return counts
 
 
 def avg_pool(cnp.ndarray a, kernel, grid, stride, padding, bint include_pad, divisor):
@@ -221,7 +233,7 @@ def avg_pool(cnp.ndarray a, kernel, grid, stride, padding, bint include_pad, div
         return avg_pool(a.astype(np.float32), kernel, grid, stride, padding, include_pad, divisor).astype(a.dtype)
     kernels_of("avg_pool", a)
     read_pool("avg_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, (1,) * len(kernel))
-    return pooled("avg_pool", AVG, np.ascontiguousarray(a), counts_of(&pool, a.dtype, include_pad, divisor), grid, a.dtype, &pool)
+    return pooled("avg_pool", AVG, contiguous(a), counts_of(&pool, a, include_pad, divisor), grid, a.dtype, &pool)
 
 
 def avg_pool_backward(cnp.ndarray g, size, kernel, grid, stride, padding, bint include_pad, divisor):
@@ -231,6 +243,6 @@ def avg_pool_backward(cnp.ndarray g, size, kernel, grid, stride, padding, bint i
         return avg_pool_backward(g.astype(np.float32), size, kernel, grid, stride, padding, include_pad, divisor).astype(g.dtype)
     kernels_of("avg_pool_backward", g)
     if last_sizes(g, len(kernel)) != tuple(grid):
-        raise ValueError(f"avg_pool_backward(): the gradient has shape {np.shape(g)}, for {tuple(grid)} windows")
+        raise ValueError(f"avg_pool_backward(): the gradient has shape {(<object>g).shape}, for {tuple(grid)} windows")
     read_pool("avg_pool_backward", &pool, size, kernel, grid, stride, padding, (1,) * len(kernel))
-    return pooled("avg_pool_backward", AVG_BACKWARD, np.ascontiguousarray(g), counts_of(&pool, g.dtype, include_pad, divisor), size, g.dtype, &pool)
+    return pooled("avg_pool_backward", AVG_BACKWARD, contiguous(g), counts_of(&pool, g, include_pad, divisor), size, g.dtype, &pool)

@@ -83,6 +83,8 @@ _TITLES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfl
 
 
 def _check_dtypes(input, weight, bias):
+    if input.dtype.is_floating_point and input.dtype is weight.dtype and (bias is None or bias.dtype is input.dtype):
+        return
     if input.dtype.name == "bool":
         raise NotImplementedError("\"convolution\" not implemented for 'Bool'")
     for what, other in (("weight", weight), ("bias", bias)):
@@ -168,8 +170,7 @@ def _plan(input_shape, weight_shape, bias_shape, stride, padding, dilation, tran
 
 def _convolved(B, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     size, stride, padding, dilation = _plan(
-        tuple(input.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), hashable(stride), hashable(padding), hashable(dilation),
-        transposed, hashable(output_padding), groups)
+        input.shape, weight.shape, None if bias is None else bias.shape, *hashable(stride, padding, dilation, transposed, output_padding, groups))
     _check_dtypes(input, weight, bias)
     return (B._convolve_transposed if transposed else B._convolve)(input, weight, bias, size, stride, padding, dilation, groups)
 
@@ -218,20 +219,21 @@ def _padding_by_name(B, input, weight, stride, padding, dilation):
 
 def _define(spatial):
     dims = {1: "L", 2: "H, W", 3: "D, H, W"}[spatial]
+    name, transposed_name = f"conv{spatial}d", f"conv_transpose{spatial}d"
 
     def forward(B, input: T, weight: T, bias: T = None, stride=1, padding=0, dilation=1, groups=1):
-        input, added = _batched(f"conv{spatial}d", input, spatial)
+        input, added = _batched(name, input, spatial)
         if isinstance(padding, str):
             input, padding = _padding_by_name(B, input, weight, stride, padding, dilation)
         y = _convolved(B, input, weight, bias, stride, padding, dilation, False, 0, groups)
         return B.squeeze(y, 0) if added else y
 
     def backward(B, input: T, weight: T, bias: T = None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        input, added = _batched(f"conv_transpose{spatial}d", input, spatial)
+        input, added = _batched(transposed_name, input, spatial)
         y = _convolved(B, input, weight, bias, stride, padding, dilation, True, output_padding, groups)
         return B.squeeze(y, 0) if added else y
 
-    forward.__name__, backward.__name__ = f"conv{spatial}d", f"conv_transpose{spatial}d"
+    forward.__name__, backward.__name__ = name, transposed_name
     forward.__doc__ = f"""The convolution (cross-correlation) of (N, C, {dims}) or (C, {dims}) with a weight.
 
     Args:

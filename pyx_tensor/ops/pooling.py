@@ -207,9 +207,12 @@ def _pooled_grid(name, shape, kernel, stride, padding, dilation, ceil_mode):
     return tuple(grid)
 
 
+_MAX_POOL = {1: "max_pool1d", 2: "max_pool2d", 3: "max_pool3d"}
+
+
 def _max_arguments(spatial, input, kernel_size, stride, padding, dilation, ceil_mode):
-    name = f"max_pool{spatial}d"
-    plan = _plan(name, spatial, tuple(input.shape), hashable(kernel_size), hashable(stride), hashable(padding), hashable(dilation), bool(ceil_mode))
+    name = _MAX_POOL[spatial]
+    plan = _plan(name, spatial, input.shape, *hashable(kernel_size, stride, padding, dilation, ceil_mode))
     if not input.dtype.is_floating_point and (input.dtype.name == "bool" or spatial == 1 or input.dtype.is_complex):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
     return plan
@@ -246,10 +249,9 @@ def _define_avg(spatial):
     def pool(B, input: T, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        kernel, grid, stride, padding, _ = _plan(name, spatial, tuple(input.shape), hashable(kernel_size), hashable(stride), hashable(padding), 1,
-                                                 bool(ceil_mode))
+        kernel, grid, stride, padding, _ = _plan(name, spatial, input.shape, *hashable(kernel_size, stride, padding, 1, ceil_mode))
         needs_floating(name, input)
-        return B._avg_pool(input, kernel, grid, stride, padding, bool(count_include_pad), divisor_override or 0)
+        return B._avg_pool(input, kernel, grid, stride, padding, count_include_pad, divisor_override or 0)
 
     pool.__name__ = name
     pool.__doc__ = f"""The mean of each window over the last {_words(spatial)} dim{'s' * (spatial > 1)}.

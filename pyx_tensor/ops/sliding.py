@@ -32,9 +32,9 @@ def each(value, count, complain):
     return numbers
 
 
-def hashable(numbers):
-    """Numbers as the key of a cache."""
-    return tuple(numbers) if type(numbers) is list else numbers
+def hashable(*arguments):
+    """Arguments as the key of a cache: lists as tuples."""
+    return [tuple(a) if type(a) is list else a for a in arguments] if list in map(type, arguments) else arguments
 
 
 def extent(kernel, dilation):
