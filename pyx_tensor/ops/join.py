@@ -117,7 +117,7 @@ def _stacker(name, public, count, dim, meaning):
     def define(B, tensors: Ts):
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
-        lifted = [lift(B, t) for t in tensors]
+        lifted = [t if t.ndim >= count else lift(B, t) for t in tensors]
         return B.cat(lifted, 0 if dim == 1 and lifted[0].ndim == 1 else dim)
     define.__name__, define.__doc__ = name, f"Tensors joined {meaning}."
     return op(method=False, public=public)(define)

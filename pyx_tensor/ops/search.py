@@ -51,8 +51,9 @@ def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
                            f"input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor "
                            f"{list(input.shape)}")
-    dtype = B.promote_types(sorted_sequence.dtype, input.dtype)
-    sorted_sequence, input = sorted_sequence.to(dtype), input.to(dtype)
+    if sorted_sequence.dtype is not input.dtype:
+        dtype = B.promote_types(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, input = sorted_sequence.to(dtype), input.to(dtype)
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError(f"torch.searchsorted(): boundaries and sorter must have the same size, but got boundary tensor "

@@ -63,25 +63,18 @@ def _first_places(B, input, dim, count, descending):
     return B.narrow(values, dim, 0, count), B.narrow(order, dim, 0, count)
 
 
-@op(hidden=True, entry="topk", grad_name="Topk", vjp=dict(input=_picked_vjp), **_PAIR)
-def _topk(B, input: T, k, dim: Dim, largest, sorted):
-    """`topk` with checked arguments."""
-    if not input.ndim:
-        values, order = B._topk(B.reshape(input, (1,)), k, 0, largest, sorted)
-        return (B.reshape(values, ()), B.reshape(order, ())) if k else (values, order)
-    return _first_places(B, input, dim, k, bool(largest))
-
-
-@op(exact_out=True, **_PAIR)
+@op(exact_out=True, vjp=dict(input=_picked_vjp), **_PAIR)
 def topk(B, input: T, k: Int, dim: Dim = -1, largest=True, sorted=True):
     """The k largest (or smallest) elements of a dim and their positions."""
     _needs_order("topk", input)
     if input.dtype.name == "bool":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    size = input.shape[dim] if input.ndim else 1
-    if not 0 <= k <= size:
+    if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    return tuple(B._topk(input, k, dim, bool(largest), bool(sorted)))
+    if not input.ndim:
+        values, order = B.topk(B.reshape(input, (1,)), k, 0, largest, sorted)
+        return (B.reshape(values, ()), B.reshape(order, ())) if k else (values, order)
+    return _first_places(B, input, dim, k, largest)
 
 
 # --- order statistics ---------------------------------------------------------------------------------------------

@@ -26,8 +26,7 @@ def aminmax(B, input: T, *, dim=None, keepdim=False):
     """The smallest and the largest element, of all or along a dim."""
     if input.numel() == 0 and (dim is None or not input.shape[dim]):
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    dims = () if dim is None else dim
-    return B.amin(input, dims, keepdim), B.amax(input, dims, keepdim)
+    return B.amin(input, dim, keepdim), B.amax(input, dim, keepdim)
 
 
 # --- covariance ---------------------------------------------------------------------------------------------------
