@@ -145,3 +145,18 @@ def test_parts_of_one_call_are_one_node(parts):
     assert grad.tolist() == torch.where(used, 2 * x.detach(), 0.).tolist()
     assert torch.autograd.grad(grad.sum(), x)[0].tolist() == torch.where(used, 2., 0.).tolist()
     assert torch.autograd.grad(sum(part.sum() for part in parts(x)), x)[0].tolist() == [[1.] * 5] * 3
+
+
+def test_arrays_of_dead_views_are_used_again_by_views_alone():
+    x = torch.arange(12.0)
+    held, exported, shared = x[1:3].array, memoryview(x[3:5]), x[5:7].numpy()
+    for dtype in (torch.float64, torch.int8, torch.float32, torch.bool):      # other dtypes, strides and numbers of dims in between
+        y = torch.ones(3, 4, dtype=dtype)
+        assert y.t().t()[1:, ::2].array.dtype == y.array.dtype and not y.t().is_contiguous() and y[1].is_contiguous() and y[0, 0].array.ndim == 0
+        assert y.view(2, 6).sum().item() == 12 and y.expand(2, 3, 4)[1].shape == (3, 4)
+    assert held.tolist() == [1, 2] and exported.tolist() == [3, 4] and shared.tolist() == [5, 6]
+    view = x[2:4]
+    del x
+    assert view.tolist() == [2, 3] and view.array.base is not None
+    with pytest.raises(RuntimeError):
+        torch.zeros(1).expand(2**40, 2**40)

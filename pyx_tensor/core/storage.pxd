@@ -38,4 +38,5 @@ cdef Storage storage_of(object array, DType dtype, Device device)
 cdef int locate(Geometry* g, object array, DType dtype, Device device, Storage storage) except -1
 cdef int check_bounds(const Geometry* g, Py_ssize_t available) except -1
 cdef object ndarray_view(object like, Storage storage, Geometry* g)
+cdef void keep_view(void* array) noexcept
 cdef object memory_as(Storage storage, DType dtype)

@@ -13,12 +13,58 @@ cnp.import_array()
 cdef extern from *:
     """
     #include "numpy/arrayobject.h"
+    /* Making an ndarray costs more than the rest of a view. The last few that died with the tensor of a view wait here for the next of as many dims,
+       over no memory. (What NumPy remembers of exported buffers it compares before it uses it again.) */
+    enum { PYX_MOST_DIMS = 4, PYX_MOST_WAITING = 8 };
+    static PyObject* pyx_waiting[PYX_MOST_DIMS + 1][PYX_MOST_WAITING];
+    static int pyx_n_waiting[PYX_MOST_DIMS + 1];
+
+    /* Let an array wait that only its dying tensor holds, and that has no memory of its own. */
+    static void pyx_keep_array(void* array) {
+        PyObject* o = (PyObject*)array;
+        PyArrayObject_fields* a = (PyArrayObject_fields*)array;
+        if (Py_TYPE(o) != &PyArray_Type || Py_REFCNT(o) != 1 || a->base == NULL || a->weakreflist != NULL || a->nd > PYX_MOST_DIMS
+            || (a->flags & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY)) || pyx_n_waiting[a->nd] == PYX_MOST_WAITING) return;
+        Py_INCREF(o);
+        pyx_waiting[a->nd][pyx_n_waiting[a->nd]++] = o;
+        Py_CLEAR(a->base);
+    }
+
+    /* An array that waited, as `pyx_ndarray_over` makes one; NULL, without an error, where none waits or NumPy would have to count the bytes. */
+    static PyObject* pyx_waiting_array(PyArray_Descr* descr, int ndim, npy_intp* shape, npy_intp* strides, void* data, int flags, PyObject* owner) {
+        double bytes = (double)PyDataType_ELSIZE(descr);
+        PyArrayObject_fields* a;
+        int i;
+        if (ndim > PYX_MOST_DIMS || !pyx_n_waiting[ndim]) return NULL;
+        for (i = 0; i < ndim; i++) bytes *= (double)shape[i];
+        if (bytes > 1e15) return NULL;
+        a = (PyArrayObject_fields*)pyx_waiting[ndim][--pyx_n_waiting[ndim]];
+        if (a->descr != descr) {
+            PyArray_Descr* before = a->descr;
+            Py_INCREF(descr);
+            a->descr = descr;
+            Py_DECREF(before);
+        }
+        for (i = 0; i < ndim; i++) {
+            a->dimensions[i] = shape[i];
+            a->strides[i] = strides[i];
+        }
+        Py_INCREF(owner);
+        a->base = owner;
+        a->data = (char*)data;
+        a->flags = flags;
+        PyArray_UpdateFlags((PyArrayObject*)a, NPY_ARRAY_UPDATE_ALL);
+        return (PyObject*)a;
+    }
+
     /* An ndarray of `like`'s type over memory that `owner` keeps alive. */
     static PyObject* pyx_ndarray_over(PyArrayObject* like, int ndim, npy_intp* shape, npy_intp* strides, void* data,
                                       int flags, PyObject* owner) {
         PyArray_Descr* descr = PyArray_DESCR(like);
+        PyObject* view = pyx_waiting_array(descr, ndim, shape, strides, data, flags, owner);
+        if (view != NULL) return view;
         Py_INCREF(descr);
-        PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
+        view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
         if (view == NULL) {
             if (PyErr_ExceptionMatches(PyExc_ValueError))
                 PyErr_SetString(PyExc_RuntimeError, "the number of elements or bytes of a tensor of these sizes overflows 64 bits");
@@ -29,6 +75,7 @@ cdef extern from *:
         return view;
     }
     """
+    void pyx_keep_array(void* array) noexcept
     object pyx_ndarray_over(cnp.ndarray like, int ndim, Py_ssize_t* shape, Py_ssize_t* strides, void* data, int flags,
                             object owner)
 
@@ -142,6 +189,11 @@ cdef object ndarray_view(object array, Storage storage, Geometry* g):
     for i in range(g.ndim):
         strides[i] = g.strides[i] * itemsize
     return pyx_ndarray_over(like, g.ndim, g.shape, strides, storage.pointer + g.offset * itemsize, flags, storage.array)
+
+
+cdef void keep_view(void* array) noexcept:
+    """Let the array of a dying view be used again, if it is an ndarray without memory of its own and the view alone holds it (so it comes as a pointer)."""
+    pyx_keep_array(array)
 
 
 cdef object memory_as(Storage storage, DType dtype):

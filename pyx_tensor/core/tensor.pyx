@@ -18,7 +18,7 @@ from .graph cimport AccumulateGrad, GradSlot, Node
 from .mode cimport INFERENCE, TRACK_DERIVED, get_mode
 from .ndarray cimport pyx_first_element, pyx_shape_of, shape_of
 from .slot cimport Slot, inherit_operators
-from .storage cimport Storage, add_alias, remove_alias, storage_of
+from .storage cimport Storage, add_alias, keep_view, remove_alias, storage_of
 
 from .dtype import by_name
 from .memory_format import channels_last, channels_last_3d, lies_in
@@ -172,6 +172,7 @@ cdef class TensorBase:
     def __dealloc__(self):
         if self.storage is not None:
             remove_alias(self.storage, &self.alias)
+            keep_view(<void*>self.array)
         elif self.device is not None and self.device.recycle != NULL:
             self.device.recycle(<void*>self.array)      # its memory was never shared: the backend may use it again
 

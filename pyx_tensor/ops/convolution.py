@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ..core.definitions import op
 from ..core.signature import T
-from .sliding import each, extent, grid_of, hashable, named_sizes
+from .sliding import cached, each, extent, grid_of, named_sizes
 
 
 def _conj(B, x):
@@ -169,8 +169,8 @@ def _plan(input_shape, weight_shape, bias_shape, stride, padding, dilation, tran
 
 
 def _convolved(B, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    size, stride, padding, dilation = _plan(
-        input.shape, weight.shape, None if bias is None else bias.shape, *hashable(stride, padding, dilation, transposed, output_padding, groups))
+    size, stride, padding, dilation = cached(
+        _plan, input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation, transposed, output_padding, groups)
     _check_dtypes(input, weight, bias)
     return (B._convolve_transposed if transposed else B._convolve)(input, weight, bias, size, stride, padding, dilation, groups)
 

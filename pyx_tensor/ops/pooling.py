@@ -10,7 +10,7 @@ from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.naming import needs_floating
 from ..core.signature import Raw, T
-from .sliding import covered, each, extent, hashable
+from .sliding import cached, covered, each, extent
 
 
 _INT64 = by_name["int64"]
@@ -212,7 +212,7 @@ _MAX_POOL = {1: "max_pool1d", 2: "max_pool2d", 3: "max_pool3d"}
 
 def _max_arguments(spatial, input, kernel_size, stride, padding, dilation, ceil_mode):
     name = _MAX_POOL[spatial]
-    plan = _plan(name, spatial, input.shape, *hashable(kernel_size, stride, padding, dilation, ceil_mode))
+    plan = cached(_plan, name, spatial, input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     if not input.dtype.is_floating_point and (input.dtype.name == "bool" or spatial == 1 or input.dtype.is_complex):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
     return plan
@@ -249,7 +249,7 @@ def _define_avg(spatial):
     def pool(B, input: T, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        kernel, grid, stride, padding, _ = _plan(name, spatial, input.shape, *hashable(kernel_size, stride, padding, 1, ceil_mode))
+        kernel, grid, stride, padding, _ = cached(_plan, name, spatial, input.shape, kernel_size, stride, padding, 1, ceil_mode)
         needs_floating(name, input)
         return B._avg_pool(input, kernel, grid, stride, padding, count_include_pad, divisor_override or 0)
 

@@ -32,9 +32,12 @@ def each(value, count, complain):
     return numbers
 
 
-def hashable(*arguments):
-    """Arguments as the key of a cache: lists as tuples."""
-    return [tuple(a) if type(a) is list else a for a in arguments] if list in map(type, arguments) else arguments
+def cached(function, *arguments):
+    """What a function with a cache gives; lists, which no cache can have for a key, count as tuples."""
+    try:
+        return function(*arguments)
+    except TypeError:
+        return function(*[tuple(a) if type(a) is list else a for a in arguments])
 
 
 def extent(kernel, dilation):
