@@ -230,7 +230,7 @@ cdef class Op(Parameters):
         cdef unsigned int mode = get_mode()
         if not mode & ~NO_GRAD:
             result = self.run_plain(args)
-            if result is not None:
+            if result is not NotImplemented:
                 return result
         if mode & (INTERCEPT | AUTOCAST | PROFILE) or not all_plain(args):
             result = intercepted(self, args)
@@ -273,7 +273,7 @@ cdef class Op(Parameters):
         return self.finish(raw, device, args, record)
 
     cdef object run_plain(self, list args):
-        """The path for plain tensors of one device, of one dtype where a kernel gets them; None where the general path is needed."""
+        """The path for plain tensors of one device, of one dtype where a kernel gets them; NotImplemented where the general path is needed."""
         cdef Operands seen = Operands.__new__(Operands)
         cdef list arrays = [], bound = list(args) if self.has_dims else args      # the general path sees dims as they were given
         cdef int i, kind
@@ -285,22 +285,22 @@ cdef class Op(Parameters):
                     seen.has_numbers = True
                 elif value is not None or i == 0:
                     if not seen.take(value, kind == TENSOR):
-                        return None
+                        return NotImplemented
                     value = (<TensorBase>value).array
             elif kind >= INT:
                 if not self.is_exact(i, value) and (value is not None or self.defaults[i] is not None):
-                    return None
+                    return NotImplemented
             elif kind == TENSORS or kind == RAWS:
                 value = seen.take_all(value, kind == TENSORS)
                 if value is None:
-                    return None
+                    return NotImplemented
             elif kind == DIM or kind == DIMS:
                 if seen.first is None or not (type(value) is int or kind == DIMS and (value is None or type(value) is tuple)):
-                    return None
+                    return NotImplemented
                 bound[i] = value = wrap_dim(value, seen.first.ndim_()) if kind == DIM else all_dims(value, seen.first.ndim_())
             elif kind == TYPE:
                 if value is not None:
-                    return None
+                    return NotImplemented
                 continue
             arrays.append(value)
         return self.run_seen(bound, arrays, seen)
@@ -309,21 +309,21 @@ cdef class Op(Parameters):
         """The rest of `run_plain`, when the arguments have been looked at."""
         cdef bint needed = seen.needs_grad and not self.nograd and not get_mode() & NO_GRAD
         if seen.first is None:
-            return None
+            return NotImplemented
         entry = self.entry(seen.first.device)
         if entry is None or needed and self.gradient is None:
             if self.primitive or self.refuse is not None or not all_plain(args):
-                return None
+                return NotImplemented
             return self.finish_default(args, seen.first.device, needed and self.gradient is not None)
         if seen.mixed or seen.like is None or (FLOAT <= self.promote < SAME and seen.like.dtype.category < FLOATING):
-            return None
+            return NotImplemented
         if seen.has_numbers and not self.place_numbers(args, arrays, seen.like):
-            return None
+            return NotImplemented
         try:
             raw = entry(*arrays)
         except REFUSALS as error:
             if lacks_dtype(self, error):
-                return None
+                return NotImplemented
             raise self.explained(error, args) from None
         return self.finish(raw, seen.first.device, args, needed)
 
