@@ -4,16 +4,23 @@ import operator
 
 cdef extern from *:
     """
-    static binaryfunc pyx_own_subscript;        /* calls the class's __getitem__ */
+    static PyObject* pyx_size_class;
 
-    /* Size()[key]: an item as Python takes it from any tuple, only slices by __getitem__. */
+    /* sizes[key] without a call of __getitem__, which does the same: an item as of any tuple, a slice as a Size. */
     static PyObject* pyx_size_subscript(PyObject* sizes, PyObject* key) {
-        return (PySlice_Check(key) ? pyx_own_subscript : PyTuple_Type.tp_as_mapping->mp_subscript)(sizes, key);
+        PyObject *arguments, *result, *item = PyTuple_Type.tp_as_mapping->mp_subscript(sizes, key);
+        if (item == NULL || !PySlice_Check(key)) return item;
+        arguments = PyTuple_Pack(1, item);
+        Py_DECREF(item);
+        if (arguments == NULL) return NULL;
+        result = PyTuple_Type.tp_new((PyTypeObject*)pyx_size_class, arguments, NULL);
+        Py_DECREF(arguments);
+        return result;
     }
     static void pyx_quicken_subscript(PyObject* cls) {
-        PyMappingMethods* methods = ((PyTypeObject*)cls)->tp_as_mapping;
-        pyx_own_subscript = methods->mp_subscript;
-        methods->mp_subscript = pyx_size_subscript;
+        Py_INCREF(cls);
+        pyx_size_class = cls;
+        ((PyTypeObject*)cls)->tp_as_mapping->mp_subscript = pyx_size_subscript;
     }
     """
     void pyx_quicken_subscript(object cls)
