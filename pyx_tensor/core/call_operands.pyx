@@ -24,7 +24,8 @@ cdef class Operands:
             self.like = t
         elif promotes and t.dtype is not self.like.dtype:
             self.mixed = True
-        self.needs_grad = t.needs_grad() or self.needs_grad
+        if self.recorded:                   # else a view that is out of date with its base mustn't be looked into
+            self.needs_grad = t.needs_grad() or self.needs_grad
         return True
 
     cdef list take_all(self, object values, bint promotes):

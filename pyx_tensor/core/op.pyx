@@ -277,6 +277,7 @@ cdef class Op(Parameters):
         cdef Operands seen = Operands.__new__(Operands)
         cdef list arrays = [], bound = list(args) if self.has_dims else args      # the general path sees dims as they were given
         cdef int i, kind
+        seen.recorded = not self.nograd and not get_mode() & NO_GRAD
         for i in range(self.n_params):
             kind = self.kinds[i]
             value = args[i]
@@ -307,14 +308,13 @@ cdef class Op(Parameters):
 
     cdef object run_seen(self, list args, list arrays, Operands seen):
         """The rest of `run_plain`, when the arguments have been looked at."""
-        cdef bint needed = seen.needs_grad and not self.nograd and not get_mode() & NO_GRAD
         if seen.first is None:
             return NotImplemented
         entry = self.entry(seen.first.device)
-        if entry is None or needed and self.gradient is None:
+        if entry is None or seen.needs_grad and self.gradient is None:
             if self.primitive or self.refuse is not None or not all_plain(args):
                 return NotImplemented
-            return self.finish_default(args, seen.first.device, needed and self.gradient is not None)
+            return self.finish_default(args, seen.first.device, seen.needs_grad and self.gradient is not None)
         if seen.mixed or seen.like is None or (FLOAT <= self.promote < SAME and seen.like.dtype.category < FLOATING):
             return NotImplemented
         if seen.has_numbers and not self.place_numbers(args, arrays, seen.like):
@@ -325,7 +325,7 @@ cdef class Op(Parameters):
             if lacks_dtype(self, error):
                 return NotImplemented
             raise self.explained(error, args) from None
-        return self.finish(raw, seen.first.device, args, needed)
+        return self.finish(raw, seen.first.device, args, seen.needs_grad)
 
     cdef object run_default(self, list args):
         cdef PyObject* values[MAX_PARAMS + 1]

@@ -64,16 +64,16 @@ def huber_loss(B, input: T, target: T, reduction="mean", delta=1.0):
 
 
 def _bce_vjp(B, g, input, target, reduction):
-    variance = B.clamp(B.mul(B.rsub(input, 1), input), 1e-12, None)
+    variance = B.clamp(B.mul(B.sub(1, input), input), 1e-12, None)
     return B.mul(B.div(B.sub(input, target), variance), _each(B, g, input, reduction))
 
 
 @op(**_OPTIONS, vjp=dict(
     input=_bce_vjp,
-    target=lambda B, g, input, reduction: B.mul(B.sub(_log(B, B.rsub(input, 1)), _log(B, input)), _each(B, g, input, reduction))))
+    target=lambda B, g, input, reduction: B.mul(B.sub(_log(B, B.sub(1, input)), _log(B, input)), _each(B, g, input, reduction))))
 def binary_cross_entropy(B, input: T, target: T, reduction="mean"):
     """`-(target log(input) + (1 - target) log(1 - input))`; logarithms below -100 count as -100."""
-    gain = B.add(B.mul(target, _log(B, input)), B.mul(B.rsub(target, 1), B.clamp(B.log1p(B.neg(input)), -100, None)))
+    gain = B.add(B.mul(target, _log(B, input)), B.mul(B.sub(1, target), B.clamp(B.log1p(B.neg(input)), -100, None)))
     return _reduced(B, B.neg(gain), reduction)
 
 
@@ -86,4 +86,4 @@ def _log(B, probability):
     target=lambda B, g, input, reduction: B.neg(B.mul(input, _each(B, g, input, reduction)))))
 def binary_cross_entropy_with_logits(B, input: T, target: T, reduction="mean"):
     """`binary_cross_entropy` of `sigmoid(input)`, exact for large inputs."""
-    return _reduced(B, B.sub(B.mul(B.rsub(target, 1), input), B.logsigmoid(input)), reduction)
+    return _reduced(B, B.sub(B.mul(B.sub(1, target), input), B.logsigmoid(input)), reduction)
