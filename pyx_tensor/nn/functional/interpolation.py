@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.dtype import by_name
 from ...ops import namespace as ops
-from ...ops.sliding import resample
+from ...ops.sliding import cached, resample
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}
@@ -105,7 +105,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
             raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
     else:
         align_corners = bool(align_corners)
-    grid, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
+    grid, scales = cached(_sizes, input.shape[2:], size, scale_factor, recompute_scale_factor)
     if antialias and (mode not in _FILTERS or input.dim() != 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
     _check(input, grid, mode, antialias)
@@ -158,9 +158,10 @@ def _by_taps(input, grid, scales, mode, align_corners, antialias):
     return input.to(dtype)
 
 
-def _sizes(input, size, scale_factor, recompute):
+@lru_cache(64, typed=True)
+def _sizes(spatial, size, scale_factor, recompute):
     """The spatial sizes of the result, and for each dim the scale that tells places, or None."""
-    spatial = list(input.shape[2:])
+    spatial = list(spatial)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
