@@ -85,10 +85,6 @@ class _svdvals(NamedTuple):
     S: Tensor
     info: Tensor
 
-class _topk(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor
