@@ -2,7 +2,7 @@ from .device cimport Device
 from .dtype cimport DType
 from .geometry cimport Geometry
 from .graph cimport GradSlot, Node
-from .storage cimport Alias, Storage, locate
+from .storage cimport Alias, Storage, add_alias, locate
 
 cdef class Version:
     cdef readonly Py_ssize_t value    # counts the writes to a family of views
@@ -49,7 +49,6 @@ cdef class TensorBase:
     cdef int set_view(self, TensorBase parent, object op, tuple args, int origin) except -1
     cdef ViewRecord record(self)
     cdef TensorBase base(self)
-    cdef int share(self, TensorBase other) except -1
     cdef int adopt(self, TensorBase other) except -1
     cdef int point_at(self, object array, Storage storage) except -1
 
@@ -63,3 +62,11 @@ cdef bint has_node(TensorBase t) except -1
 # Shape, strides and offset of a tensor in its storage, in elements.
 cdef inline int load_geometry(TensorBase t, Geometry* g) except -1:
     return locate(g, t.array, t.dtype, t.device, t.storage)
+
+# Let a new tensor, whose array is on another's memory, stand on its storage and count its writes with it.
+cdef inline int share(TensorBase t, TensorBase other) except -1:
+    t.storage = other.storage if other.storage is not None else other.storage_()
+    add_alias(t.storage, &t.alias, t)
+    t.version = other.version if other.version is not None else other.version_()
+    t.inference = other.inference
+    return 0

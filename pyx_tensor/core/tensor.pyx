@@ -89,7 +89,7 @@ def wrap(array, Device device not None):
 cdef TensorBase detached(TensorBase t):
     """The same memory and version, outside of the graph."""
     cdef TensorBase result = new_tensor(t.array, t.dtype, t.device)
-    result.share(t)
+    share(result, t)
     if get_mode() & TRACK_DERIVED:
         result.derived = t.requires or t.derived
     return result
@@ -280,14 +280,6 @@ cdef class TensorBase:
         """Say that the memory has changed."""
         cdef Version version = self.version_()
         version.value += 1
-
-    cdef int share(self, TensorBase other) except -1:
-        """Stand, as a new tensor whose array says so already, on the memory of another one and count its writes with it."""
-        self.storage = other.storage_()
-        add_alias(self.storage, &self.alias, self)
-        self.version = other.version_()
-        self.inference = other.inference
-        return 0
 
     cdef int point_at(self, object array, Storage storage) except -1:
         """Make this tensor stand on other memory (of its own dtype and device)."""

@@ -5,7 +5,7 @@ from . cimport geometry
 from .dtype cimport DType
 from .geometry cimport Geometry
 from .storage cimport Storage, memory_as, ndarray_view
-from .tensor cimport TensorBase, new_tensor
+from .tensor cimport TensorBase, new_tensor, share
 
 
 cdef TensorBase make_view(TensorBase t, Geometry* g):
@@ -21,7 +21,7 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
         result = new_tensor(array, t.dtype, t.device)
         if not backend.views:
             return result
-    result.share(t)
+    share(result, t)
     return result
 
 
@@ -35,5 +35,5 @@ cdef TensorBase make_retyped_view(TensorBase t, DType dtype):
         raise RuntimeError(f"a view of a {t.dtype} tensor of shape {list(t.shape_())} and strides {list(t.stride())} as {dtype} isn't "
                            f"possible: {error}") from None
     result = new_tensor(array, dtype, t.device)
-    result.share(t)
+    share(result, t)
     return result
