@@ -9,7 +9,7 @@ import numpy as np
 
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.attention_table cimport AttentionKernels, AttentionTable, Scores
-from pyx_tensor_cpu.blas cimport Matrix, is_blas_layout, multiply
+from pyx_tensor_cpu.product cimport Matrix, is_blas_layout, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for

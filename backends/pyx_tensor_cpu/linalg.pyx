@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.blas cimport fill_scalar
+from pyx_tensor_cpu.product cimport fill_scalar
 from pyx_tensor_cpu.dtypes cimport C64, F32, code_of
 from pyx_tensor_cpu.openblas cimport (
     COLUMN_MAJOR, geev_complex_t, geev_real_t, gelsd_double_t, gelsd_single_t, gelsy_double_t, gelsy_single_t, i64,

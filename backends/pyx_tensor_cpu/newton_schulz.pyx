@@ -9,7 +9,7 @@ from libc.math cimport sqrt
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.blas cimport Matrix, multiply
+from pyx_tensor_cpu.product cimport Matrix, multiply
 from pyx_tensor_cpu.dtypes cimport F32
 from pyx_tensor_cpu.matmul_kernels cimport i64
 from pyx_tensor_cpu.parallel cimport threads_for

@@ -12,7 +12,8 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.blas cimport Matrix, matmul, multiply
+from pyx_tensor_cpu.blas cimport matmul
+from pyx_tensor_cpu.product cimport Matrix, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, precision_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
