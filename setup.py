@@ -9,6 +9,7 @@ The generated C lies under ``build/cython``. Both ``setup.py build_ext --inplace
 install without build isolation recompile only what changed.
 """
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -22,6 +23,7 @@ from setuptools.errors import CompileError, LinkError
 
 ROOTS = {"pyx_tensor": Path("pyx_tensor"), **{p.name: p for p in sorted(Path("backends").glob("pyx_tensor_*"))}}
 CPU = "pyx_tensor_cpu"
+INCLUDE = f"backends/{CPU}/include"
 JOBS = os.cpu_count() or 1
 X86_64 = sysconfig.get_platform().endswith(("x86_64", "amd64"))  # of the target, which may not be this machine's
 MSVC = sys.platform == "win32"
@@ -36,33 +38,46 @@ COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "
 NO_CONTRACTION = [] if MSVC else ["-ffp-contract=off"]
 EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection", "host_data")}  # the same bits on any machine
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
-OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+OPENMP_PROGRAM = "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n    (void)omp_get_thread_num();\n    return 0;\n}\n"
 # A region of one thread needs no team (regions.h); where the linker can't do that, all is right, but small kernels are slower.
-LONE_REGIONS = ["-DPYX_TENSOR_LONE_REGIONS", "-include", f"backends/{CPU}/include/regions.h"] if sys.platform == "linux" else []
+REGIONS = f"{INCLUDE}/regions.h"
+LONE_REGIONS = ["-DPYX_TENSOR_LONE_REGIONS", "-include", REGIONS] if sys.platform == "linux" else []
 WRAPPED = ["-Wl,--wrap=GOMP_parallel"]
 DIRECTIVES = dict(language_level=3, binding=True, initializedcheck=False, cdivision=True)
 # Kernels check their bounds once, before the loop, and take None for an array only where that is the default.
 UNCHECKED = dict(DIRECTIVES, boundscheck=False, wraparound=False, allow_none_for_extension_args=False)
 
 
-def extension(name, source, headers):
+def extension(name, source):
     return Extension(
-        name, [str(source)], depends=headers,
-        include_dirs=[numpy.get_include(), f"backends/{CPU}/include"],
+        name, [str(source)],
+        include_dirs=[numpy.get_include(), INCLUDE],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     )
 
 
 def extensions():
-    headers = [str(path) for root in ROOTS.values() for path in sorted(root.rglob("*.h"))]
     found = []
     for package, root in ROOTS.items():
         for source in sorted(root.rglob("*.pyx")):
             if source.parent.name in ("v3", "v4") and source.parent.name not in LEVELS:
                 continue
             parts = source.relative_to(root).with_suffix("").parts
-            found.append(extension(".".join((package, *parts)), source, headers))
+            found.append(extension(".".join((package, *parts)), source))
     return found
+
+
+def own_headers(source, folders):
+    """The files that a C file includes in quotes, and those that they do in turn, where they lie beside the includer or in `folders`."""
+    found, unread = set(), [Path(source)]
+    while unread:
+        file = unread.pop()
+        for name in re.findall(r'#\s*include\s+"([^"]+)"', file.read_text(encoding="utf-8")):
+            header = next((path for folder in (file.parent, *folders) if (path := Path(folder, name)).is_file()), None)
+            if header and header not in found:
+                found.add(header)
+                unread.append(header)
+    return sorted(map(str, found))
 
 
 def level_of(ext):
@@ -93,6 +108,7 @@ class BuildExtensions(build_ext):
         )
         for ext, done in zip(modules, translated):
             ext.sources = done.sources
+            ext.depends = own_headers(*done.sources, [INCLUDE])     # not NumPy's
 
     def accepts(self, flags, program="int main(void) { return 0; }\n"):
         """Whether the compiler builds and links a program with these flags."""
@@ -117,6 +133,7 @@ class BuildExtensions(build_ext):
         for ext in self.extensions:
             parallel, regions = (openmp, lone) if ext.name.startswith(CPU) else ([], [])
             exact = NO_CONTRACTION if ext.name in EXACT else []
+            ext.depends += [REGIONS] if regions else []
             ext.extra_compile_args = COMMON + levels[level_of(ext)] + parallel + regions + exact
             ext.extra_link_args = [] if MSVC else parallel + (WRAPPED if regions else [])
             if ext.name == f"{CPU}.build_info":
