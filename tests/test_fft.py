@@ -215,6 +215,8 @@ def test_short_time_warnings():
     (lambda x, w: torch.stft(x, 8, window=w[1:], return_complex=True), RuntimeError, r"window with size \[7\]"),
     (lambda x, w: torch.stft(x.reshape(1, 1, -1), 8, window=w, return_complex=True), RuntimeError, "1D or 2D"),
     (lambda x, w: torch.stft(x.long(), 8, window=w, return_complex=True), RuntimeError, "floating point"),
+    (lambda x, w: torch.stft(x.half(), 8, window=w.half(), return_complex=True), RuntimeError, "Unsupported dtype"),
+    (lambda x, w: torch.stft(x.bfloat16(), 8, window=w.bfloat16(), onesided=False, return_complex=True), RuntimeError, "Unsupported dtype"),
     (lambda x, w: torch.stft(x, 8, window=w, onesided=True, return_complex=True) if x.is_complex() else torch.stft(x + 0j, 8, window=w, onesided=True),
      RuntimeError, "Cannot have onesided output"),
     (lambda x, w: torch.stft(x, 8, window=w, pad_mode="mirror", return_complex=True), NotImplementedError, "mirror"),

@@ -13,7 +13,7 @@ from ..core.host_data import from_host
 from ..core.record import namespace
 from ..core.signature import Signature, T
 from .shape import wrapped
-from .spectral import resized
+from .spectral import resized, transformable
 
 # norm -> exponents of 1/n by which forward and inverse transforms are scaled.
 _POWERS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
@@ -28,25 +28,19 @@ def _power(name, norm, forward):
     return _POWERS[norm][not forward]
 
 
-def _floating(x):
-    if x.dtype.name in ("float16", "bfloat16"):
-        raise RuntimeError(f"Unsupported dtype {x.dtype}: Fourier transforms take float32, float64 and their complex dtypes")
-    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(get_default_dtype())
-
-
 def _as_it_is(name, x):
-    return _floating(x)
+    return transformable(x)
 
 
 def _as_complex(name, x):
-    x = _floating(x)
+    x = transformable(x)
     return x if x.dtype.is_complex else x.to(x.dtype.to_complex())
 
 
 def _as_real(name, x):
     if x.dtype.is_complex:
         raise RuntimeError(f"{name} expects a real input tensor, but got {x.dtype}")
-    return _floating(x)
+    return transformable(x)
 
 
 def _whole(name, argument, value):

@@ -4,6 +4,7 @@
 the same scale, which is all that the gradients need.
 """
 from ..core.definitions import primitive
+from ..core.dtype import get_default_dtype
 from ..core.signature import T
 
 _SPECTRAL = dict(hidden=True, method=False, promote="float")
@@ -32,6 +33,13 @@ def _c2r_vjp(B, g, input_shape, dims, power, size):
 @primitive(**_SPECTRAL, grad_name="FftC2R", entry="fft_c2r", vjp=dict(input=_c2r_vjp))
 def _fft_c2r(B, input: T, dims, power, size):
     """The inverse of `_fft_r2c`, to `size` real numbers along the last of the dims."""
+
+
+def transformable(x):
+    """`x`, as floating point where it has whole numbers."""
+    if x.dtype.name in ("float16", "bfloat16"):
+        raise RuntimeError(f"Unsupported dtype {x.dtype}: Fourier transforms take float32, float64 and their complex dtypes")
+    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(get_default_dtype())
 
 
 def resized(B, x, sizes):

@@ -3,7 +3,7 @@ import warnings
 
 from ..core.definitions import op
 from ..core.signature import Raw, T
-from .spectral import resized
+from .spectral import resized, transformable
 
 _NO_WINDOW = ("A window was not provided. A rectangular window will be applied, which is known to cause spectral leakage. Other windows such as "
               "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage. To suppress this warning and use a "
@@ -80,7 +80,7 @@ def _check_onesided(onesided, is_complex):
 
 def _spectra(B, frames, power, onesided):
     """Transforms of the last dim."""
-    dims = (frames.ndim - 1,)
+    frames, dims = transformable(frames), (frames.ndim - 1,)
     if onesided:
         return B._fft_r2c(frames, dims, power)
     return B._fft_c2c(frames, dims, power, True)
@@ -104,7 +104,7 @@ def stft(B, input: T, n_fft, hop_length=None, win_length=None, window: Raw = Non
         (batch, frequencies, frames), without the batch where the input has none.
 
     Raises:
-        RuntimeError: sizes that don't fit, a one-sided result of complex numbers, `return_complex` missing for real ones.
+        RuntimeError: sizes that don't fit, a one-sided result of complex numbers, `return_complex` missing for real ones, float16 or bfloat16.
 
     >>> import pyx_tensor as torch
     >>> spectra = torch.stft(torch.ones(8), 4, window=torch.ones(4), center=False, return_complex=True)
