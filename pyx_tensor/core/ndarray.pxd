@@ -9,9 +9,10 @@ cdef extern from *:
     static inline PyObject* pyx_first_element(PyArrayObject* array) { return PyArray_GETITEM(array, (char*)PyArray_DATA(array)); }
 
     /* `sizes` of an ndarray as an object of a subclass of tuple that adds no fields. */
-    static inline PyObject* pyx_shape_of(PyTypeObject* tuple_class, PyArrayObject* array) {
+    static inline PyObject* pyx_shape_of(PyObject* tuple_class, PyArrayObject* array) {
         int i, n = PyArray_NDIM(array);
-        PyObject* result = tuple_class->tp_alloc(tuple_class, n);
+        PyTypeObject* type = (PyTypeObject*)tuple_class;
+        PyObject* result = type->tp_alloc(type, n);
         if (result == NULL) return NULL;
         for (i = 0; i < n; i++) {
             PyObject* size = PyLong_FromSsize_t(PyArray_DIM(array, i));

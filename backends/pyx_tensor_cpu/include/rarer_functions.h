@@ -218,4 +218,6 @@ static inline double zeta_f64(double s, double q) {
 }
 FLOAT_FROM_DOUBLE_2(zeta)
 
+#undef POLYNOMIAL
+#undef UNROLLED
 #endif
