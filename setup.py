@@ -34,7 +34,7 @@ if X86_64:
         "v3": ["/arch:AVX2"] if MSVC else ["-march=x86-64-v3"],
         "v4": ["/arch:AVX512"] if MSVC else ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     }
-COMMON = ["/O2"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
+COMMON = ["/O2", "/std:c11"] if MSVC else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 NO_CONTRACTION = [] if MSVC else ["-ffp-contract=off"]
 EXACT = {f"pyx_tensor.core.{name}" for name in ("mt19937", "distributions", "rejection", "host_data")}  # the same bits on any machine
 OPENMP = ["/openmp"] if MSVC else ["-fopenmp"]
