@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyx_tensor_cpu import copying as C, level, memory, parallel, pointwise as P
+from pyx_tensor_cpu import build_info, copying as C, level, memory, parallel, pointwise as P
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [np.dtype(t) for t in ("?", "u1", "i1", "i2", "i4", "i8", "u2", "u4", "u8", "f2", BF16, "f4", "f8", "c8", "c16")]
@@ -270,7 +270,7 @@ def test_threads():
         results = []
         for n in (1, 2, 3):
             parallel.set_num_threads(n)
-            assert parallel.num_threads() == n
+            assert parallel.num_threads() == (n if build_info.openmp else 1)
             results.append(P.exp(a))
         np.testing.assert_array_equal(results[0], results[1])
         np.testing.assert_array_equal(results[0], results[2])

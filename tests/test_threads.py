@@ -1,6 +1,11 @@
 """`set_num_threads` governs the CPU's kernels, and refuses what is no number of threads."""
+import os
+import subprocess
+import sys
+
 import pytest
 import pyx_tensor as torch
+from pyx_tensor_cpu import build_info
 
 
 @pytest.fixture
@@ -24,6 +29,16 @@ def test_results_do_not_depend_on_the_number(threads):
     several = (x * 2 + 1).sum()
     torch.set_num_threads(1)
     assert (x * 2 + 1).sum().item() == pytest.approx(several.item(), rel=1e-6)
+
+
+@pytest.mark.rows("S238", "S239")
+def test_more_threads_than_the_environment_says():
+    """OMP_NUM_THREADS is the number at the start, not a limit."""
+    code = ("import pyx_tensor as torch; print(torch.get_num_threads()); torch.set_num_threads(2); "
+            "print(torch.get_num_threads(), torch.ones(1 << 20).add(1).sum().item())")
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), OMP_NUM_THREADS="1")
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert run.stdout.split() == ["1", "2" if build_info.openmp else "1", "2097152.0"], run.stderr
 
 
 @pytest.mark.rows("S239")

@@ -1,6 +1,7 @@
 """The one place that knows about threads. `work` counts elements times their cost, an addition being 1."""
 
 cdef extern from "threads.h" nogil:
+    bint HAS_THREADS
     int omp_limit()
     int inside_parallel()
     int watch_forks()
@@ -33,8 +34,8 @@ def num_threads():
 
 
 def set_num_threads(int n):
-    """Use at most `n` threads in every loop."""
+    """Use at most `n` threads in every loop; without OpenMP there is one, whatever `n` is."""
     global threads
     if n < 1:
         raise ValueError(f"the number of threads must be positive, got {n}")
-    threads = min(n, omp_limit()) if omp_limit() == 1 else n
+    threads = n if HAS_THREADS else 1

@@ -4,9 +4,11 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#define HAS_THREADS 1
 static int omp_limit(void) { return omp_get_max_threads(); }
 static int inside_parallel(void) { return omp_in_parallel(); }
 #else
+#define HAS_THREADS 0
 static int omp_limit(void) { return 1; }
 static int inside_parallel(void) { return 0; }
 #endif
