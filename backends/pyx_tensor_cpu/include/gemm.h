@@ -13,7 +13,7 @@
 #define GEMM_FEWEST 64              /* multiplications of a product with a vector that don't repay a tile */
 #define GEMM_FEW_ROWS 24            /* so few don't repay a copy of b where its rows are dense */
 
-#if defined(__has_builtin)
+#if defined(__GNUC__) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define GEMM_SHUFFLES
 #endif
