@@ -302,3 +302,17 @@ def test_levels():
     assert level.cpu_level() in level.supported_levels()
     with pytest.raises(ValueError, match="v9"):
         level.set_cpu_level("v9")
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16"])
+def test_copies_between_layouts(dtype):
+    a = np.random.default_rng(0).integers(0, 99, (40, 3000)).astype(dtype)
+    for source in (a[:, ::-1], a[::-1], a[:, ::3], np.broadcast_to(a[:, :1], a.shape), np.broadcast_to(a[0, 0], a.shape), a):
+        np.testing.assert_array_equal(C.copy(source), source)
+        target = np.zeros((40, 2, source.shape[1]), dtype)
+        C.copy_(target[:, 1], source)
+        np.testing.assert_array_equal(target[:, 1], source)
+        assert not target[:, 0].any()
+        across = np.zeros((source.shape[1], 2, 40), dtype)
+        C.copy_(across[:, 1].T, source)
+        np.testing.assert_array_equal(across[:, 1].T, source)

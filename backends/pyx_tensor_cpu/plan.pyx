@@ -9,13 +9,14 @@ cimport numpy as cnp
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
-from pyx_tensor_cpu.ops cimport Loop
+from pyx_tensor_cpu.ops cimport COPY, Loop
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
 
 cdef enum:
     SHORT_ROW = 64                  # shorter rows are gathered several to a block
+    REPEATED = 256                  # elements of a block where an operand repeats one number along the row
     TILE = 64                       # columns of a tile, which is a block
     FEW = 8                         # elements along a dimension below which tiles don't pay
     STREAMED = 1 << 23              # bytes of a result in tiles that no cache need hold: each tile writes far apart
@@ -44,6 +45,8 @@ cdef inline void copy_words(word* witness, char* dst, Py_ssize_t dst_step, const
         for i in range(n): (<word*>dst)[i] = one
     elif dst_step == size and src_step == -size:
         for i in range(n): (<word*>dst)[i] = (<const word*>src)[-i]
+    elif dst_step == size and src_step == 2 * size:     # a step that the compiler knows it can shuffle
+        for i in range(n): (<word*>dst)[i] = (<const word*>src)[2 * i]
     elif dst_step == size:
         for i in range(n): (<word*>dst)[i] = (<const word*>(src + i * src_step))[0]
     elif src_step == sizeof(word):
@@ -163,34 +166,45 @@ cdef void store(const Plan* plan, const Operand* operand, const Py_ssize_t* at, 
     move_block(plan, operand, at, count, buffer, True)
 
 
+cdef inline bint stands(const Plan* plan, const Operand* operand, const Py_ssize_t* at, bint by_rows) noexcept nogil:
+    """Whether the block before this has left what it reads: one number for all elements, or for the row that goes on."""
+    return operand.constant or (by_rows and operand.strides[plan.ndim - 1] == 0 and at[plan.ndim - 1] > 0)
+
+
 cdef void execute_blocks(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
     cdef double buffers[MAX_OPERANDS][2 * BLOCK]
     cdef double raw[2 * BLOCK]
     cdef void* p[MAX_OPERANDS]
     cdef Py_ssize_t at[MAX_DIMS]
-    cdef Py_ssize_t position = start, count, row = plan.shape[plan.ndim - 1], rest = start
+    cdef int last = plan.ndim - 1, d, k
+    cdef Py_ssize_t position = start, count, row = plan.shape[last], rest = start, most = BLOCK
+    cdef bint by_rows = row >= SHORT_ROW and not plan.tiled
     cdef const Operand* result = &plan.operand[0]
-    cdef int d, k
-    for d in range(plan.ndim - 1, -1, -1):
+    for d in range(last, -1, -1):
         at[d] = rest % plan.shape[d]
         rest //= plan.shape[d]
     for k in range(1, plan.operands):
         if plan.operand[k].constant:        # its buffer is filled once
             p[k] = load(plan, &plan.operand[k], at, position, min(<Py_ssize_t>BLOCK, stop - start), <char*>buffers[k], <char*>raw)
+        elif by_rows and plan.operand[k].strides[last] == 0:
+            most = REPEATED                 # its buffer is filled once a row, which is worth more the shorter it is
     while position < stop:
-        count = min(<Py_ssize_t>BLOCK, stop - position)
-        if row >= SHORT_ROW and not plan.tiled:
-            count = min(count, row - at[plan.ndim - 1])
-        for k in range(1, plan.operands):
-            if not plan.operand[k].constant:
-                p[k] = load(plan, &plan.operand[k], at, position, count, <char*>buffers[k], <char*>raw)
+        count = min(most, stop - position)
+        if by_rows:
+            count = min(count, row - at[last])
         p[0] = NULL if result.convert != NULL else contiguous(plan, result, at, position, count)
-        if p[0] != NULL:
-            plan.loop(plan.op, p, count)
+        if plan.op == COPY and p[0] != NULL and plan.operand[1].convert == NULL and not plan.operand[1].constant:
+            move_block(plan, &plan.operand[1], at, count, <char*>p[0], False)
         else:
-            p[0] = <void*>buffers[0]
-            plan.loop(plan.op, p, count)
-            store(plan, result, at, position, count, <char*>buffers[0], <char*>raw)
+            for k in range(1, plan.operands):
+                if position == start and not plan.operand[k].constant or not stands(plan, &plan.operand[k], at, by_rows):
+                    p[k] = load(plan, &plan.operand[k], at, position, count, <char*>buffers[k], <char*>raw)
+            if p[0] != NULL:
+                plan.loop(plan.op, p, count)
+            else:
+                p[0] = <void*>buffers[0]
+                plan.loop(plan.op, p, count)
+                store(plan, result, at, position, count, <char*>buffers[0], <char*>raw)
         position += count
         advance(plan, at, count)
     if plan.streams:
