@@ -183,6 +183,53 @@ def test_logsumexp_of_infinities():
     assert R.logsumexp(np.array([1000.0, 1000.0]), (0,), False) == pytest.approx(1000 + math.log(2))
 
 
+LONG = [((200_000,), (0,)), ((3, 10_001), (1,)), ((10_001, 3), (0,)), ((700, 600), (0,)), ((700, 600), (0, 1))]      # more than a leaf
+
+
+@pytest.mark.parametrize("dtype", HALVES + FLOATS, ids=str)
+@pytest.mark.parametrize("shape,dims", LONG)
+def test_logsumexp_of_several_leaves(dtype, shape, dims):
+    a = sample(shape, dtype) * np.asarray(5).astype(dtype)
+    check(R.logsumexp(a, dims, False), np.log(np.sum(np.exp(a.astype("f8")), axis=dims)), dtype)
+
+
+@pytest.mark.parametrize("where", [0, 150_000])
+def test_logsumexp_of_infinities_in_other_leaves(where):
+    inf = math.inf
+    for fill, value, expected in [(-inf, -1000.0, -1000.0), (1000.0, inf, inf), (-1000.0, inf, inf), (-inf, inf, inf), (-inf, -inf, -inf), (-inf, 1000.0, 1000.0)]:
+        a = np.full(200_000, fill)
+        a[where] = value
+        assert R.logsumexp(a, (0,), False) == expected
+    a[where] = math.nan
+    assert math.isnan(R.logsumexp(a, (0,), False))
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_aminmax(dtype):
+    for a, dims, keepdim in itertools.chain(sweep(dtype), [(sample(shape, dtype), dims, False) for shape, dims in LONG]):
+        low, high = R.aminmax(a, dims, keepdim)
+        check(low, a.min(axis=dims, keepdims=keepdim), dtype)
+        check(high, a.max(axis=dims, keepdims=keepdim), dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES + FLOATS, ids=str)
+def test_nansum(dtype):
+    for a, dims, keepdim in itertools.chain(sweep(dtype), [(sample(shape, dtype), dims, False) for shape, dims in LONG]):
+        a = np.where(a > 1, np.asarray(np.nan, dtype), a)
+        check(R.nansum(a, dims, keepdim), np.nansum(a.astype(np.longdouble), axis=dims, keepdims=keepdim).astype(dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_long_products(dtype):
+    a = (1 + sample((300_000,), dtype) / 1000).astype(dtype)
+    exact = math.exp(math.fsum(np.log(a.astype("f8"))))
+    assert R.prod(a, (0,), False) == pytest.approx(exact, rel=2e3 * float(np.finfo(dtype).eps))     # roundings add up like a random walk
+    a[123_456] = 0
+    assert R.prod(a, (0,), False) == 0
+    a[7] = np.nan
+    assert np.isnan(R.prod(a, (0,), False))
+
+
 @pytest.mark.parametrize("dtype", HALVES + FLOATS, ids=str)
 @pytest.mark.parametrize("shape", [(5,), (300,), (10_000,), (40, 300), (300, 40)])
 def test_nan_wins_wherever_it_is(dtype, shape):
@@ -190,7 +237,7 @@ def test_nan_wins_wherever_it_is(dtype, shape):
         a = sample(shape, dtype)
         a.flat[place] = np.nan
         every = tuple(range(a.ndim))
-        assert np.isnan(R.amax(a, every, False)) and np.isnan(R.amin(a, every, False))
+        assert np.isnan(R.amax(a, every, False)) and np.isnan(R.amin(a, every, False)) and np.isnan(R.aminmax(a, every, False)).all()
         assert np.isnan(R.sum(a, every, False)) and np.isnan(R.mean(a, every, False))
         assert R.argmax(a, None, False) == place and R.argmin(a, None, False) == place
         for dim in every:

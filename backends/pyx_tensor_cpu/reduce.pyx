@@ -1,6 +1,6 @@
 """Reductions over dims: sums, extrema, their positions, moments, norms."""
 cimport numpy as cnp
-from libc.math cimport NAN, sqrt
+from libc.math cimport NAN, isfinite, log
 from libc.stdint cimport int64_t
 
 import math
@@ -13,7 +13,7 @@ from pyx_tensor_cpu.dtypes cimport (
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.reduce_driver cimport LEAF, MAX_DIMS, kernels, reduce_array
 from pyx_tensor_cpu.reduce_table cimport (
-    ARGMAX, ARGMIN, COPY, COUNT, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, PRODUCT, SQUARE, SUM, WIDEN, LoadMap, ReduceOp,
+    ARGMAX, ARGMIN, COPY, COUNT, EXPONENTIALS, EXTREMA, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, NUMBERS, PRODUCT, SQUARE, SUM, WIDEN, LoadMap, ReduceOp,
 )
 
 cnp.import_array()
@@ -129,6 +129,31 @@ def amax(cnp.ndarray a, dims, bint keepdim):
 def amin(cnp.ndarray a, dims, bint keepdim):
     """The smallest element over dims, NaN if there is one."""
     return reduce_same("amin", MINIMUM, a, dims, keepdim, None)
+
+
+def aminmax(cnp.ndarray a, dims, bint keepdim):
+    """(smallest, largest) over dims in one pass, NaN if there is one."""
+    cdef Dims d
+    cdef int code = code_of(a), wide = F32 if is_half_code(code) else code
+    cdef cnp.ndarray low, high
+    if kernels().kernel[<int>EXTREMA][wide].fold == NULL:
+        refuse("aminmax", a, "a real dtype")
+    split_dims(&d, a, dims, keepdim)
+    need_elements("aminmax", a, &d)
+    low, high = new_array(d.ndim, d.shape, dtype_of(wide)), new_array(d.ndim, d.shape, dtype_of(wide))
+    if cnp.PyArray_SIZE(a):
+        reduce_array(EXTREMA, WIDEN if is_half_code(code) else COPY, wide, a, d.is_reduced, cnp.PyArray_BYTES(low), cnp.PyArray_BYTES(high))
+    return narrow(low, code), narrow(high, code)
+
+
+def nansum(cnp.ndarray a, dims, bint keepdim):
+    """The sum over dims of the floats that aren't NaN."""
+    cdef Dims d
+    cdef int code = code_of(a), wide = F32 if is_half_code(code) else code
+    if not F16 <= code <= F64:
+        refuse("nansum", a, "a floating point dtype")
+    split_dims(&d, a, dims, keepdim)
+    return narrow(reduce_as(SUM, NUMBERS, wide, a, &d, 0), code)
 
 
 cdef cnp.ndarray reduce_truth(ReduceOp op, cnp.ndarray a, dims, bint keepdim, bint identity):
@@ -302,21 +327,45 @@ def norm(cnp.ndarray a, double p, dims, bint keepdim):
     return narrow(out, result)
 
 
-def logsumexp(cnp.ndarray a, dims, bint keepdim):
-    """log(sum(exp(a))) over dims, without overflow; -inf over no elements."""
-    cdef Dims d
-    cdef int code = code_of(a)
-    if code < F16:
-        refuse("logsumexp", a, "a floating point or complex dtype")
-    split_dims(&d, a, dims, keepdim)
-    if d.count == 0:
-        return np.full([d.shape[i] for i in range(d.ndim)], -math.inf, a.dtype)
-    if is_half_code(code):
-        a = a.astype(np.float32)
+ctypedef fused Floating:
+    float
+    double
+
+
+cdef void finish_logsumexp(Floating* top, double* total, Py_ssize_t n) noexcept nogil:
+    """From what EXPONENTIALS gives, in place; the totals count from the top, or from 0 where that is infinite."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        top[i] = <Floating>(log(total[i]) + (top[i] if isfinite(top[i]) else 0))
+
+
+cdef cnp.ndarray complex_logsumexp(cnp.ndarray a, dims, bint keepdim):
     shift = amax(a.real, dims, True)
     shift = np.where(np.isfinite(shift), shift, shift.dtype.type(0))
     with np.errstate(all="ignore"):
         terms = np.asarray(np.subtract(a, shift))
         total = sum(np.exp(terms, out=terms), dims, True)
         out = np.asarray(np.log(total) + shift)
-    return narrow(out if keepdim else out.squeeze(tuple(dims)), code)
+    return out if keepdim else out.squeeze(tuple(dims))
+
+
+def logsumexp(cnp.ndarray a, dims, bint keepdim):
+    """log(sum(exp(a))) over dims, without overflow; -inf over no elements."""
+    cdef Dims d
+    cdef int code = code_of(a), wide = F32 if is_half_code(code) else code
+    cdef cnp.ndarray out, totals
+    if code < F16:
+        refuse("logsumexp", a, "a floating point or complex dtype")
+    split_dims(&d, a, dims, keepdim)
+    if d.count == 0:
+        return np.full([d.shape[i] for i in range(d.ndim)], -math.inf, a.dtype)
+    if code == C64 or code == C128:
+        return complex_logsumexp(a, dims, keepdim)
+    out, totals = new_array(d.ndim, d.shape, dtype_of(wide)), new_array(d.ndim, d.shape, FLOAT64)
+    if cnp.PyArray_SIZE(a):
+        reduce_array(EXPONENTIALS, WIDEN if is_half_code(code) else COPY, wide, a, d.is_reduced, cnp.PyArray_BYTES(out), cnp.PyArray_BYTES(totals))
+    if wide == F32:
+        finish_logsumexp(<float*>cnp.PyArray_DATA(out), <double*>cnp.PyArray_DATA(totals), cnp.PyArray_SIZE(out))
+    else:
+        finish_logsumexp(<double*>cnp.PyArray_DATA(out), <double*>cnp.PyArray_DATA(totals), cnp.PyArray_SIZE(out))
+    return narrow(out, code)

@@ -14,7 +14,7 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport code_of, dtype_of
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.reduce_table cimport (
-    ARGMAX, ARGMIN, COPY, KEPT_TILE, MOMENTS, Fold, Load, LoadMap, Merge, ReduceOp, ReduceTable,
+    ARGMAX, ARGMIN, COPY, EXPONENTIALS, EXTREMA, KEPT_TILE, MOMENTS, PRODUCT, Fold, Load, LoadMap, Merge, ReduceOp, ReduceTable,
 )
 
 from pyx_tensor_cpu.level import use_kernels
@@ -27,6 +27,7 @@ cdef enum:
     FEW_JOBS = 8            # with fewer tiles than this, the reduced range of a big array is divided
     PIECES = 16             # into so many pieces
     BIG = 1 << 17           # elements from which it pays
+    PRODUCT_LEAF = 1 << 16  # a product is no more accurate as a tree, and one that goes to 0 passes through the slow subnormal numbers in each leaf
     SHORT = 64              # elements below which a call of a leaf costs more than its work
 
 cdef struct Axes:
@@ -128,11 +129,11 @@ cdef inline Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) 
     return min(max(value, low), high)
 
 
-cdef void choose_tiles(Plan* p) noexcept nogil:
+cdef void choose_tiles(Plan* p, ReduceOp op) noexcept nogil:
     cdef Py_ssize_t kept = p.kept.size[p.kept.n - 1], reduced = p.reduced.size[p.reduced.n - 1]
     cdef Py_ssize_t budget = FOLD_TILE if p.load == NULL else LOAD_TILE
     if p.runs:
-        p.leaf = min(reduced, <Py_ssize_t>LEAF)
+        p.leaf = min(reduced, <Py_ssize_t>(PRODUCT_LEAF if op == PRODUCT and p.load == NULL else LEAF))
         p.tile = clamp(budget // p.leaf, 1, min(kept, <Py_ssize_t>KEPT_TILE))
     else:
         p.tile = min(kept, <Py_ssize_t>(KEPT_TILE if p.load == NULL else KEPT_TILE // 4))
@@ -151,7 +152,7 @@ cdef void make_plan(Plan* p, ReduceOp op, LoadMap map, int code, int a_code, cnp
     p.data = cnp.PyArray_BYTES(a)
     p.item = item
     p.out_item = 8 if op == MOMENTS else item
-    p.extra_item = 8 if op == MOMENTS or op == ARGMAX or op == ARGMIN else 0
+    p.extra_item = item if op == EXTREMA else 8 if op == MOMENTS or op == ARGMAX or op == ARGMIN or op == EXPONENTIALS else 0
     p.kept.n = p.reduced.n = 0
     for i in range(cnp.PyArray_NDIM(a)):
         if not is_reduced[i]:
@@ -165,7 +166,7 @@ cdef void make_plan(Plan* p, ReduceOp op, LoadMap map, int code, int a_code, cnp
     p.load = table.load[<int>map][a_code]
     if map == COPY and item == (p.reduced.stride[p.reduced.n - 1] if p.runs else p.kept.stride[p.kept.n - 1]):
         p.load = NULL
-    choose_tiles(p)
+    choose_tiles(p, op)
 
 
 # ---- running --------------------------------------------------------------------------------------------------------

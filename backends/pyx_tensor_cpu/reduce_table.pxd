@@ -1,7 +1,7 @@
 """What the reduction kernels of one CPU level offer the driver: C functions by operation and dtype code.
 
 A fold reduces `reduced` elements for each of `kept` neighbours (strides in bytes, one of the two is the item size);
-it writes `kept` contiguous results to `out` and, for argmax and the moments, `kept` more to `extra`.
+it writes `kept` contiguous results to `out` and, for operations with two results, `kept` more to `extra`.
 A merge folds the partial results of `n_part` elements into those of the `n_out` elements before them.
 A load copies an `outer` by `inner` tile into contiguous memory, converting as its map says.
 """
@@ -23,6 +23,8 @@ cdef enum ReduceOp:
     ARGMAX
     ARGMIN
     MOMENTS
+    EXTREMA                # the smallest, and the largest beside it
+    EXPONENTIALS           # the largest, and beside it the sum of the exponentials of what all are above it
     N_OPS
 
 cdef enum LoadMap:
@@ -32,6 +34,7 @@ cdef enum LoadMap:
     WIDEN                  # half types to float32
     MAGNITUDE              # absolute value, in float32 or float64
     SQUARE                 # its square, in float32 or float64
+    NUMBERS                # NaN as 0, in float32 or float64
     N_MAPS
 
 ctypedef struct Kernel:
@@ -39,5 +42,5 @@ ctypedef struct Kernel:
     Merge merge
 
 ctypedef struct ReduceTable:
-    Kernel kernel[7][15]   # [N_OPS][NCODES]
-    Load load[6][15]       # [N_MAPS][NCODES]
+    Kernel kernel[9][15]   # [N_OPS][NCODES]
+    Load load[7][15]       # [N_MAPS][NCODES]

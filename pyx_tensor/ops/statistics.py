@@ -2,6 +2,7 @@
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.signature import Dim, Dims, Int, Raw, T, Type
+from .reduce import _spread
 
 
 @op()
@@ -9,7 +10,17 @@ def nansum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The sum of the elements that aren't NaN."""
     if input.dtype.is_complex:
         raise RuntimeError("nansum does not support complex inputs")
-    return B.sum(B.masked_fill(input, B.isnan(input), 0), dim or None, keepdim, dtype=dtype)
+    result = input.dtype if dtype is None else dtype
+    if not (input.dtype.is_floating_point and result.is_floating_point):
+        return B.sum(B.masked_fill(input, B.isnan(input), 0), dim or None, keepdim, dtype=dtype)
+    return B._nansum(input.to(result), dim, keepdim)
+
+
+@op(hidden=True, entry="nansum", grad_name="Nansum", vjp=dict(
+    input=lambda B, g, input, dim, keepdim: B.masked_fill(_spread(B, g, tuple(input.shape), dim, keepdim), B.isnan(input), 0)))
+def _nansum(B, input: T, dim: Dims = None, keepdim=False):
+    """`nansum` of floats in their dtype."""
+    return B.sum(B.masked_fill(input, B.isnan(input), 0), dim or None, keepdim)
 
 
 @op()
@@ -26,6 +37,12 @@ def aminmax(B, input: T, *, dim=None, keepdim=False):
     """The smallest and the largest element, of all or along a dim."""
     if input.numel() == 0 and (dim is None or not input.shape[dim]):
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    return B._aminmax(input, () if dim is None else dim, keepdim)
+
+
+@op(hidden=True, entry="aminmax", returns=("min", "max"))
+def _aminmax(B, input: T, dim: Dims = (), keepdim=False):
+    """`aminmax` of an input with elements."""
     return B.amin(input, dim, keepdim), B.amax(input, dim, keepdim)
 
 

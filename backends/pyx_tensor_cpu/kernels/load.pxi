@@ -11,6 +11,8 @@ ctypedef struct Magnitude:
     char unused
 ctypedef struct Square:
     char unused
+ctypedef struct Numbers:
+    char unused
 
 ctypedef fused Bits:
     uint8_t
@@ -47,6 +49,7 @@ ctypedef fused Measure:
     Widen
     Magnitude
     Square
+    Numbers
 
 cdef extern from "half.h" nogil:
     float f16_to_f32(uint16_t)
@@ -69,16 +72,27 @@ cdef inline bint nonzero(Testable x) noexcept nogil:
         return x != 0
 
 
+cdef inline Floating measured(Floating x, Measure* map) noexcept nogil:
+    if Measure is Magnitude:
+        return fabsf(x) if Floating is float else fabs(x)
+    elif Measure is Square:
+        return x * x
+    elif Measure is Numbers:
+        return x if x == x else 0
+    else:
+        return x
+
+
 cdef inline void store_measure(Measurable x, float* single, double* double_, Measure* map) noexcept nogil:
     """One of the two pointers is written: float64 for the 64-bit types, float32 for the rest."""
-    cdef float value
-    if Measurable is float16 or Measurable is bfloat16:
-        value = f16_to_f32(x.bits) if Measurable is float16 else bf16_to_f32(x.bits)
-        single[0] = value if Measure is Widen else (fabsf(value) if Measure is Magnitude else value * value)
+    if Measurable is float16:
+        single[0] = measured(f16_to_f32(x.bits), map)
+    elif Measurable is bfloat16:
+        single[0] = measured(bf16_to_f32(x.bits), map)
     elif Measurable is float:
-        single[0] = fabsf(x) if Measure is Magnitude else x * x
+        single[0] = measured(x, map)
     elif Measurable is double:
-        double_[0] = fabs(x) if Measure is Magnitude else x * x
+        double_[0] = measured(x, map)
     elif Measurable is complex64:
         single[0] = hypotf(x.real, x.imag) if Measure is Magnitude else x.real * x.real + x.imag * x.imag
     else:
@@ -135,6 +149,8 @@ cdef void fill_flags(int code, Testable* t) noexcept:
 cdef void fill_measures(int code, Measurable* t) noexcept:
     TABLE.load[<int>MAGNITUDE][code] = <Load>load_measures[Measurable, Magnitude]
     TABLE.load[<int>SQUARE][code] = <Load>load_measures[Measurable, Square]
+    if not (Measurable is complex64 or Measurable is complex128):
+        TABLE.load[<int>NUMBERS][code] = <Load>load_measures[Measurable, Numbers]
     if Measurable is float16 or Measurable is bfloat16:
         TABLE.load[<int>WIDEN][code] = <Load>load_measures[Measurable, Widen]
 

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from pyx_tensor_cpu.dtypes cimport BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from pyx_tensor_cpu.reduce_table cimport (
-    ARGMAX, ARGMIN, COPY, COUNT, KEPT_TILE, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, PRODUCT, SQUARE,
+    ARGMAX, ARGMIN, COPY, COUNT, EXPONENTIALS, EXTREMA, KEPT_TILE, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, NUMBERS, PRODUCT, SQUARE,
     SUM, WIDEN, Fold, Load, Merge, ReduceTable,
 )
 
@@ -70,10 +70,15 @@ ctypedef fused Floating:
 cdef extern from "math.h" nogil:
     bint isunordered(double, double)
     const float NAN
+    const float INFINITY
+
+cdef extern from "scalar_math.h" nogil:
+    double m_exp(double)
 
 cdef enum:
     LANE_BYTES = 128       # two of the widest vector registers
     SEARCH_BLOCK = 128
+    EXP_BLOCK = 1024
 
 
 cdef inline bint is_nan(Number x) noexcept nogil:
@@ -228,6 +233,21 @@ cdef void merge(Number* out, char* extra, Number* part, char* part_extra, Py_ssi
         out[j] = combine(out[j], part[j], op)
 
 
+# ---- both extrema: the smallest to out, the largest to extra ----------------------------------------------------------
+
+cdef void fold_extrema(Real* a, Py_ssize_t kept, Py_ssize_t kept_stride, Py_ssize_t reduced, Py_ssize_t reduced_stride,
+                       Real* out, Real* extra, void* tag) noexcept nogil:
+    """Twice through a leaf, which is in the cache by then."""
+    fold(a, kept, kept_stride, reduced, reduced_stride, out, NULL, <Minimum*>NULL)
+    fold(a, kept, kept_stride, reduced, reduced_stride, extra, NULL, <Maximum*>NULL)
+
+
+cdef void merge_extrema(Real* out, Real* extra, Real* part, Real* part_extra, Py_ssize_t kept, Py_ssize_t n_out,
+                        Py_ssize_t n_part, void* tag) noexcept nogil:
+    merge(out, NULL, part, NULL, kept, n_out, n_part, <Minimum*>NULL)
+    merge(extra, NULL, part_extra, NULL, kept, n_out, n_part, <Maximum*>NULL)
+
+
 # ---- argmax, argmin: the extremum to out, its first position to extra -----------------------------------------------
 
 cdef inline bint beats(Real a, Real b, Extremum* op) noexcept nogil:
@@ -358,6 +378,62 @@ cdef void merge_moments(double* out, double* extra, double* part, double* part_e
         extra[j] += part_extra[j] + delta * delta * weight
 
 
+# ---- logsumexp: the largest to out, the sum of the exponentials of what all are above it to extra, in float64 ----------
+
+cdef inline Floating finite(Floating x) noexcept nogil:
+    """What exponents are counted from: an infinite extremum leaves them as they are."""
+    return x if x - x == 0 else 0
+
+
+cdef inline double exponentials_run(Floating* p, Py_ssize_t n, Floating top) noexcept nogil:
+    cdef Floating e[EXP_BLOCK]
+    cdef double total = 0
+    cdef Py_ssize_t count, i
+    while n > 0:
+        count = min(n, <Py_ssize_t>EXP_BLOCK)
+        for i in range(count):
+            e[i] = m_exp(p[i] - top)
+        total += fold_run(<Floating*>e, count, <Sum*>NULL)
+        p += count
+        n -= count
+    return total
+
+
+cdef void fold_exponentials(Floating* a, Py_ssize_t kept, Py_ssize_t kept_stride, Py_ssize_t reduced,
+                            Py_ssize_t reduced_stride, Floating* out, double* extra, void* tag) noexcept nogil:
+    cdef Py_ssize_t step = reduced_stride // <Py_ssize_t>sizeof(Floating), i, j
+    cdef Floating top[KEPT_TILE]
+    cdef double total[KEPT_TILE]
+    fold(a, kept, kept_stride, reduced, reduced_stride, out, NULL, <Maximum*>NULL)
+    if step == 1:
+        for i in range(kept):
+            extra[i] = exponentials_run(<Floating*>(<char*>a + i * kept_stride), reduced, finite(out[i]))
+        return
+    for j in range(kept):
+        top[j] = finite(out[j])
+        total[j] = 0
+    for i in range(reduced):
+        for j in range(kept):
+            total[j] += <Floating>m_exp(a[i * step + j] - top[j])
+    memcpy(extra, total, kept * sizeof(double))
+
+
+cdef inline double rescaled(double total, double exponent) noexcept nogil:
+    """total e^exponent; nothing and infinity stay so, whatever the exponent."""
+    return total if total == 0 or total == INFINITY else total * m_exp(exponent)
+
+
+cdef void merge_exponentials(Floating* out, double* extra, Floating* part, double* part_extra, Py_ssize_t kept,
+                             Py_ssize_t n_out, Py_ssize_t n_part, void* tag) noexcept nogil:
+    cdef Floating top, base
+    cdef Py_ssize_t j
+    for j in range(kept):
+        top = combine(out[j], part[j], <Maximum*>NULL)
+        base = finite(top)
+        extra[j] = rescaled(extra[j], finite(out[j]) - base) + rescaled(part_extra[j], finite(part[j]) - base)
+        out[j] = top
+
+
 # ---- loads ----------------------------------------------------------------------------------------------------------
 
 include "../kernels/load.pxi"
@@ -380,15 +456,19 @@ cdef void fill_order(int code, Real* t) noexcept:
     TABLE.kernel[<int>MAXIMUM][code].merge = <Merge>merge[Real, Maximum]
     TABLE.kernel[<int>MINIMUM][code].fold = <Fold>fold[Real, Minimum]
     TABLE.kernel[<int>MINIMUM][code].merge = <Merge>merge[Real, Minimum]
+    TABLE.kernel[<int>EXTREMA][code].fold = <Fold>fold_extrema[Real]
+    TABLE.kernel[<int>EXTREMA][code].merge = <Merge>merge_extrema[Real]
     TABLE.kernel[<int>ARGMAX][code].fold = <Fold>fold_arg[Real, Maximum]
     TABLE.kernel[<int>ARGMAX][code].merge = <Merge>merge_arg[Real, Maximum]
     TABLE.kernel[<int>ARGMIN][code].fold = <Fold>fold_arg[Real, Minimum]
     TABLE.kernel[<int>ARGMIN][code].merge = <Merge>merge_arg[Real, Minimum]
 
 
-cdef void fill_moments(int code, Floating* t) noexcept:
+cdef void fill_floating(int code, Floating* t) noexcept:
     TABLE.kernel[<int>MOMENTS][code].fold = <Fold>fold_moments[Floating]
     TABLE.kernel[<int>MOMENTS][code].merge = <Merge>merge_moments
+    TABLE.kernel[<int>EXPONENTIALS][code].fold = <Fold>fold_exponentials[Floating]
+    TABLE.kernel[<int>EXPONENTIALS][code].merge = <Merge>merge_exponentials[Floating]
 
 
 cdef void fill_table() noexcept:
@@ -418,8 +498,8 @@ cdef void fill_table() noexcept:
     fill_order(U64, <uint64_t*>NULL)
     fill_order(F32, <float*>NULL)
     fill_order(F64, <double*>NULL)
-    fill_moments(F32, <float*>NULL)
-    fill_moments(F64, <double*>NULL)
+    fill_floating(F32, <float*>NULL)
+    fill_floating(F64, <double*>NULL)
     fill_loads()
 
 
