@@ -259,3 +259,20 @@ def test_inputs_stay_whole():
     for call in (lambda: S.sort(a, 1), lambda: S.topk(a, 2, 1), lambda: S.kthvalue(a, 2, 1), lambda: S.unique(a)):
         call()
         same(a, np.array([[3.0, 1, 2]]))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "i4", "i8", "f8"])
+@pytest.mark.parametrize("k", [1, 3, 50, 400])
+def test_topk_of_long_rows_with_ties(dtype, k):
+    rows = np.random.default_rng(k).integers(0, 100, (3, 7001)).astype(dtype)
+    for largest in (False, True):
+        values, places = S.topk(rows, k, 1, largest)
+        expected = np.argsort(-rows.astype("f8") if largest else rows, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_array_equal(values, np.take_along_axis(rows, expected, 1))
+
+
+def test_topk_of_one_row_that_rises_and_falls():
+    for row in (np.arange(10_000, dtype="f4"), np.arange(10_000, 0, -1).astype("f4")):
+        np.testing.assert_array_equal(S.topk(row, 5, 0)[0], np.sort(row)[:-6:-1])
+        np.testing.assert_array_equal(S.topk(row, 5, 0, False)[0], np.sort(row)[:5])

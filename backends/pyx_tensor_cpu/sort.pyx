@@ -44,6 +44,7 @@ cdef enum:
     SORT_COST = 8  # of one element, an addition being 1
     FEW = 16        # times fewer elements selected than there are: a scan beats a sort
     SHORT_ROW = 128
+    CHUNK = 2048    # keys that stay in the first-level cache
     NETWORK = 256   # elements that NumPy's sort takes without a partition
 
 ctypedef void (*Encode)(void *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil
@@ -170,7 +171,15 @@ cdef bint pack_narrow(uint64_t *keys, Py_ssize_t count, Py_ssize_t length) noexc
     return True
 
 
-cdef tuple row_keys(cnp.ndarray rows, bint descending, str name):
+cdef int check_sortable(cnp.ndarray rows, str name) except -1:
+    if code_of(rows) >= C64:
+        raise TypeError(f"{name} is not implemented for {rows.dtype}")
+    if cnp.PyArray_ITEMSIZE(rows) < 8 and row_length(rows) >> 32:
+        raise ValueError(f"{name} of {row_length(rows)} elements of {rows.dtype} along one dimension is not supported (at most 2**32)")
+    return 0
+
+
+cdef tuple row_keys(cnp.ndarray rows, bint descending):
     """(keys of each row, whether they are packed with positions)."""
     cdef cnp.ndarray keys
     cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row
@@ -178,10 +187,6 @@ cdef tuple row_keys(cnp.ndarray rows, bint descending, str name):
     cdef char *source = cnp.PyArray_BYTES(rows)
     cdef uint64_t *data
     cdef Encode encode_row
-    if code >= C64:
-        raise TypeError(f"{name} is not implemented for {rows.dtype}")
-    if itemsize < 8 and length >> 32:
-        raise ValueError(f"{name} of {length} elements of {rows.dtype} along one dimension is not supported (at most 2**32)")
     keys = new_rows(rows, length, UINT64)
     data = <uint64_t *>cnp.PyArray_DATA(keys)
     encode_row = encoders[itemsize]
@@ -250,22 +255,43 @@ cdef inline void sort_packed(uint64_t *keys, uint64_t *spare, Py_ssize_t count, 
         radix_sort(keys, spare, count)
 
 
+# The k smallest packed keys so far and, behind them, candidates below the k-th of these.
+cdef struct Candidates:
+    uint64_t *keys          # room for 2 k
+    uint64_t *spare         # as much
+    Py_ssize_t k
+    Py_ssize_t filled
+    uint64_t bound
+    void *array
+
+
+cdef Candidates no_candidates(uint64_t *keys, uint64_t *spare, Py_ssize_t k, void *array) noexcept nogil:
+    return Candidates(keys=keys, spare=spare, k=k, filled=0, bound=~<uint64_t>0, array=array)
+
+
+cdef void settle(Candidates *c) noexcept nogil:
+    """Put the candidates in order and let those behind the k-th go."""
+    sort_packed(c.keys, c.spare, c.filled, c.array)
+    if c.filled >= c.k:
+        c.filled = c.k
+        c.bound = c.keys[c.k - 1]
+
+
+cdef inline void offer(Candidates *c, uint64_t key) noexcept nogil:
+    if key < c.bound:
+        c.keys[c.filled] = key
+        c.filled += 1
+        if c.filled == 2 * c.k:
+            settle(c)
+
+
 cdef void select_first(uint64_t *keys, uint64_t *spare, Py_ssize_t count, Py_ssize_t k, void *array) noexcept nogil:
-    """Bring the k smallest packed keys to the front, in order: candidates below the k-th so far gather behind it."""
-    cdef Py_ssize_t start = min(2 * k, count), filled = k, i
-    cdef uint64_t bound
-    sort_packed(keys, spare, start, array)
-    bound = keys[k - 1]
-    for i in range(start, count):
-        if keys[i] < bound:
-            keys[filled] = keys[i]
-            filled += 1
-            if filled == 2 * k:
-                sort_packed(keys, spare, filled, array)
-                bound = keys[k - 1]
-                filled = k
-    if filled > k:
-        sort_packed(keys, spare, filled, array)
+    """Bring the k smallest packed keys to the front, in order."""
+    cdef Candidates found = no_candidates(keys, spare, k, array)
+    cdef Py_ssize_t i
+    for i in range(count):
+        offer(&found, keys[i])
+    settle(&found)
 
 
 cdef void gather_first(const uint64_t *keys, uint64_t *spare, Py_ssize_t count, Py_ssize_t k, int64_t *places) noexcept nogil:
@@ -345,7 +371,8 @@ cdef cnp.ndarray order_by_keys(cnp.ndarray keys, bint packed):
 
 
 cdef cnp.ndarray row_order(cnp.ndarray rows, bint descending, str name):
-    keys, packed = row_keys(rows, descending, name)
+    check_sortable(rows, name)
+    keys, packed = row_keys(rows, descending)
     return order_by_keys(keys, packed)
 
 
@@ -355,7 +382,7 @@ cdef cnp.ndarray first_of_packed(cnp.ndarray keys, Py_ssize_t k):
     cdef uint64_t *data = <uint64_t *>cnp.PyArray_DATA(keys)
     cdef int parts = <int>min(threads_for(count * length), max(count, 1))
     cdef uint64_t *spare
-    if k * FEW > length and length > SHORT_ROW:
+    if not few(k, length):
         return contiguous(order_by_keys(keys, True)[..., :k])
     spare = spare_keys(parts, 2 * k)
     for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
@@ -363,6 +390,43 @@ cdef cnp.ndarray first_of_packed(cnp.ndarray keys, Py_ssize_t k):
             select_first(data + row * length, spare + 2 * k * part, length, k, <void *>keys)
     free(spare)
     return positions_in(keys, 0, k)
+
+
+cdef inline bint few(Py_ssize_t k, Py_ssize_t length) noexcept nogil:
+    """Whether a scan finds the first k sooner than a sort."""
+    return k * FEW <= length or length <= SHORT_ROW
+
+
+cdef void first_of_row(const char *source, int itemsize, int code, Py_ssize_t length, bint descending, Candidates found, int64_t *places) noexcept nogil:
+    """The places of the first elements of a row, whose keys are made a chunk at a time, so that they stay in the cache."""
+    cdef uint64_t keys[CHUNK]
+    cdef Py_ssize_t start = 0, count, i
+    while start < length:
+        count = min(<Py_ssize_t>CHUNK, length - start)
+        encoders[itemsize](<void *>(source + start * itemsize), keys, count, kinds[code], infinities[code], descending)
+        for i in range(count):
+            offer(&found, keys[i] + <uint64_t>start)
+        start += count
+    settle(&found)
+    for i in range(found.k):
+        places[i] = found.keys[i] & POSITION_BITS
+
+
+cdef cnp.ndarray first_of_narrow(cnp.ndarray rows, Py_ssize_t k, bint descending):
+    """Positions of the k first elements of each row, in order; the elements have less than eight bytes."""
+    cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row, part
+    cdef int itemsize = <int>cnp.PyArray_ITEMSIZE(rows), code = code_of(rows)
+    cdef const char *source = cnp.PyArray_BYTES(rows)
+    cdef cnp.ndarray order = new_rows(rows, k, INT64)
+    cdef int64_t *places = <int64_t *>cnp.PyArray_DATA(order)
+    cdef int parts = <int>min(threads_for(count * length), max(count, 1))
+    cdef uint64_t *room = spare_keys(parts, 4 * k)
+    for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
+        for row in range(count * part // parts, count * (part + 1) // parts):
+            first_of_row(source + row * length * itemsize, itemsize, code, length, descending,
+                         no_candidates(room + 4 * k * part, room + 4 * k * part + 2 * k, k, <void *>rows), places + row * k)
+    free(room)
+    return order
 
 
 cdef cnp.ndarray first_of_wide(cnp.ndarray keys, Py_ssize_t k):
@@ -382,9 +446,12 @@ cdef cnp.ndarray first_of_wide(cnp.ndarray keys, Py_ssize_t k):
 
 cdef cnp.ndarray first_positions(cnp.ndarray rows, Py_ssize_t k, bint descending, str name):
     """Positions of the `k` first elements of each row in sorted order."""
-    keys, packed = row_keys(rows, descending, name)
+    check_sortable(rows, name)
     if k == 0:
         return new_rows(rows, 0, INT64)
+    if cnp.PyArray_ITEMSIZE(rows) < 8 and few(k, row_length(rows)):
+        return first_of_narrow(rows, k, descending)
+    keys, packed = row_keys(rows, descending)
     return first_of_packed(keys, k) if packed else first_of_wide(keys, k)
 
 
@@ -397,7 +464,8 @@ cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
     cdef uint64_t *spare
     cdef int parts = <int>min(threads_for(count * length), max(count, 1))
     cdef bint packed
-    keys, packed = row_keys(rows, False, name)
+    check_sortable(rows, name)
+    keys, packed = row_keys(rows, False)
     data = <const uint64_t *>cnp.PyArray_DATA(keys)
     spare = spare_keys(parts, length)
     for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
