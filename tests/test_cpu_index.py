@@ -398,3 +398,22 @@ def test_bad_input_raises_and_leaves_arrays_whole(error, message, call):
     with pytest.raises(error, match=message):
         call(a)
     np.testing.assert_array_equal(a, A)
+
+
+@pytest.mark.parametrize("bad", [-1, 300, 2 ** 62, -2 ** 63])
+@pytest.mark.parametrize("shape, dim", [((300, 200), 0), ((200, 300), 1), ((7, 300, 50), 1), ((300,), 0)])
+def test_a_bad_index_is_found_wherever_it_is(shape, dim, bad):
+    array, index = np.zeros(shape, np.float32), np.random.default_rng(0).integers(0, 300, shape)
+    for place in range(0, index.size, max(1, index.size // 13)):
+        for order in ("C", "F"):
+            wrong = np.array(index, order=order)
+            wrong[np.unravel_index(place, shape)] = bad
+            message = f"index {bad} is out of bounds for dimension {dim} with size 300"
+            for call in (lambda: I.gather(array, dim, wrong), lambda: I.scatter(array, dim, wrong, array), lambda: I.scatter_add(array, dim, wrong, array),
+                         lambda: I.scatter_add(array, dim, wrong, array + 1, array), lambda: I.scatter_reduce(array, dim, wrong, array + 1, "amax")):
+                with pytest.raises(RuntimeError, match=message):
+                    call()
+            assert not array.any()
+    np.testing.assert_array_equal(I.gather(index, dim, index), np.take_along_axis(index, index, dim))
+    expanded = np.broadcast_to(index.take([3], dim), shape)         # the index stands still along a dimension
+    np.testing.assert_array_equal(I.gather(index, dim, expanded), np.take_along_axis(index, expanded, dim))

@@ -1,6 +1,7 @@
 """Reading and writing at indexed places: gather, scatter, advanced indexing, masks, embeddings.
 
-Every entry checks all its indices before it writes, so bad input leaves arrays whole.
+Every entry checks all its indices before it writes to an array that is given, so bad input leaves arrays whole; what writes to a
+new one may check on the way.
 """
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
@@ -11,7 +12,7 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport BF16, F16, code_of
 from pyx_tensor_cpu.indexed cimport (
     ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, add_offsets, all_within,
-    contiguous, contiguous_copy, index_range, loop_add, loop_init, loop_run)
+    contiguous, contiguous_copy, index_range, loop_add, loop_check, loop_init, loop_run)
 from pyx_tensor_cpu.memory cimport new_array
 
 cnp.import_array()
@@ -108,13 +109,20 @@ cdef cnp.ndarray at_least_1d(cnp.ndarray array):
 
 
 cdef int along_dimension(cnp.ndarray array, Py_ssize_t dim, cnp.ndarray index, cnp.ndarray dense, Operation operation) except -1:
-    """gather and scatter: `index` and `dense` have one shape, and `index` replaces the coordinate along `dim`."""
+    """gather and scatter: `index` and `dense` have one shape, and `index` replaces the coordinate along `dim`.
+
+    The range of the indices is checked on the way, so what is written to must be new.
+    """
     cdef IndexLoop loop
+    cdef Py_ssize_t size = size_along(array, dim)
     cdef int d
     loop_init(&loop, array.strides[dim], operation)
     for d in range(index.ndim):
         loop_add(&loop, index.shape[d], 0 if d == dim else array.strides[d], index.strides[d], dense.strides[d], d != dim)
-    return loop_run(&loop, array, index, dense)
+    loop_check(&loop, size)
+    if not loop_run(&loop, array, index, dense):
+        check_range(index, 0, size, dim, RuntimeError)      # raises, and names the index
+    return 0
 
 
 cdef int along_places(cnp.ndarray array, int first, int count, cnp.ndarray places, Py_ssize_t scale, cnp.ndarray dense,
@@ -130,7 +138,8 @@ cdef int along_places(cnp.ndarray array, int first, int count, cnp.ndarray place
         loop_add(&loop, places.shape[d], 0, places.strides[d], dense.strides[first + d], False)
     for d in range(first + count, array.ndim):
         loop_add(&loop, array.shape[d], array.strides[d], 0, dense.strides[d - count + rank], True)
-    return loop_run(&loop, array, places, dense)
+    loop_run(&loop, array, places, dense)
+    return 0
 
 
 cdef tuple result_shape(cnp.ndarray array, int first, int count, cnp.ndarray places):
@@ -299,7 +308,6 @@ def gather(cnp.ndarray array not None, Py_ssize_t dim, index):
     if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
         return np.empty(shape, array.dtype)
     check_fits(places, source, None, dim, "gather")
-    check_range(places, 0, size_along(source, dim), dim, RuntimeError)
     result = new_array(cnp.PyArray_NDIM(places), <const Py_ssize_t *>cnp.PyArray_DIMS(places), array.dtype)
     along_dimension(source, dim, places, result, GET)
     return result.reshape(shape)
@@ -314,7 +322,8 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     if cnp.PyArray_SIZE(places) == 0:  # of any rank, as in PyTorch
         return written(to_write(array, out, False), array, out, False)
     check_fits(places, target, source, dim, name)
-    check_range(places, 0, size_along(target, dim), dim, RuntimeError)
+    if out is not None:
+        check_range(places, 0, size_along(target, dim), dim, RuntimeError)
     target = to_write(array, out, widen)
     along_dimension(target, dim, places, source.astype(np.float32) if widen else source, operation)
     return written(target, array, out, widen)

@@ -35,11 +35,14 @@ cdef struct IndexLoop:
     bint independent[MAX_DIMS]  # different steps never meet the same element of `array`
     Py_ssize_t scale
     Operation operation
+    bint checked                # look for indices outside 0 … last on the way
+    int64_t last
 
 cdef void loop_init(IndexLoop *loop, Py_ssize_t scale, Operation operation) noexcept nogil
+cdef void loop_check(IndexLoop *loop, Py_ssize_t size) noexcept nogil
 cdef int loop_add(IndexLoop *loop, Py_ssize_t size, Py_ssize_t array_step, Py_ssize_t index_step, Py_ssize_t dense_step,
                   bint independent) except -1 nogil
-cdef int loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.ndarray dense) except -1
+cdef bint loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.ndarray dense) except? False
 cdef bint all_within(const int64_t *index, Py_ssize_t count, int64_t size) noexcept nogil
 cdef void index_range(const int64_t *index, Py_ssize_t count, int64_t *lowest, int64_t *highest) noexcept nogil
 cdef void add_offsets(const int64_t *index, Py_ssize_t count, int64_t size, int64_t stride, int64_t *offsets) noexcept nogil

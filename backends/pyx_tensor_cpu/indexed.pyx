@@ -1,7 +1,7 @@
 """One loop nest serves every operation that reads or writes an array at indexed places.
 
 Three operands walk together: `array` (read or written at places told by the index), `index` (int64, checked
-beforehand) and `dense` (the result of a read, or the values of a write). A dimension along which the index does not
+beforehand, or on the way where what was written by then doesn't matter) and `dense` (the result of a read, or the values of a write). A dimension along which the index does not
 move is a plain copy, and whole contiguous runs go by memcpy; so gather, index_select, embedding and advanced
 indexing are the same nest with other steps. Writes happen in the order of the index, so the last of several writes to
 one place wins, whatever the number of threads: only dimensions that cannot meet in one element are split.
@@ -35,6 +35,7 @@ ctypedef void (*BlockKernel)(void *unused, char *array, const char *index, char 
 
 cdef enum:
     BYTES_PER_WORK = 8  # of a copy
+    PIECE = 4096  # indices that are still in the first-level cache when their check is done
     SHORT_RUN = 16  # elements below which a loop is quicker than a call of memcpy
 
 
@@ -42,6 +43,13 @@ cdef void loop_init(IndexLoop *loop, Py_ssize_t scale, Operation operation) noex
     loop.ndim = 0
     loop.scale = scale
     loop.operation = operation
+    loop.checked = False
+
+
+cdef void loop_check(IndexLoop *loop, Py_ssize_t size) noexcept nogil:
+    """Have loop_run look for indices outside 0 … size - 1."""
+    loop.checked = True
+    loop.last = size - 1
 
 
 cdef int loop_add(IndexLoop *loop, Py_ssize_t size, Py_ssize_t array_step, Py_ssize_t index_step, Py_ssize_t dense_step,
@@ -219,14 +227,54 @@ cdef BlockKernel choose_kernel(cnp.ndarray array, IndexLoop *loop) except NULL:
     return combine_kernels[code]
 
 
-cdef void run_serial(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop) noexcept nogil:
-    """Walk the outer dimensions like an odometer; the kernel takes the two innermost ones."""
+cdef bint piece_within(const char *index, const IndexLoop *piece) noexcept nogil:
+    """Whether all indices of the two innermost dimensions are in range."""
+    cdef int outer = piece.ndim - 2, inner = piece.ndim - 1
+    cdef Py_ssize_t rows = piece.shape[outer] if piece.index_step[outer] else 1, count = piece.shape[inner] if piece.index_step[inner] else 1, i, j
+    cdef int64_t bits = 0, at
+    for i in range(rows):
+        if piece.index_step[inner] == sizeof(int64_t) or count == 1:
+            bits |= outside_bits(<const int64_t *>index, 0, count, piece.last)
+        else:
+            for j in range(count):
+                at = (<const int64_t *>(index + j * piece.index_step[inner]))[0]
+                bits |= at | (piece.last - at)
+        index += piece.index_step[outer]
+    return bits >= 0
+
+
+cdef bint run_pieces(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop, IndexLoop *piece) noexcept nogil:
+    """The kernel over the two innermost dimensions, a piece at a time behind its check; False where that fails."""
+    cdef int outer = loop.ndim - 2, inner = loop.ndim - 1
+    cdef Py_ssize_t width = min(loop.shape[inner], <Py_ssize_t>PIECE), height = PIECE // width, i = 0, j, array_at, index_at, dense_at
+    while i < loop.shape[outer]:
+        piece.shape[outer] = min(height, loop.shape[outer] - i)
+        j = 0
+        while j < loop.shape[inner]:
+            piece.shape[inner] = min(width, loop.shape[inner] - j)
+            array_at = i * loop.array_step[outer] + j * loop.array_step[inner]
+            index_at = i * loop.index_step[outer] + j * loop.index_step[inner]
+            dense_at = i * loop.dense_step[outer] + j * loop.dense_step[inner]
+            if not piece_within(index + index_at, piece):
+                return False
+            kernel(NULL, array + array_at, index + index_at, dense + dense_at, piece)
+            j += width
+        i += height
+    return True
+
+
+cdef bint run_serial(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop) noexcept nogil:
+    """Walk the outer dimensions like an odometer; the kernel takes the two innermost ones. False where a check failed."""
+    cdef IndexLoop piece = loop[0]
     cdef Py_ssize_t position[MAX_DIMS]
     cdef int d, outer = loop.ndim - 2
     for d in range(outer):
         position[d] = 0
     while True:
-        kernel(NULL, array, index, dense, loop)
+        if not loop.checked:
+            kernel(NULL, array, index, dense, loop)
+        elif not run_pieces(kernel, array, index, dense, loop, &piece):
+            return False
         d = outer - 1
         while d >= 0:
             position[d] += 1
@@ -241,18 +289,18 @@ cdef void run_serial(BlockKernel kernel, char *array, const char *index, char *d
             position[d] = 0
             d -= 1
         if d < 0:
-            return
+            return True
 
 
-cdef void run_part(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop, int split,
+cdef bint run_part(BlockKernel kernel, char *array, const char *index, char *dense, const IndexLoop *loop, int split,
                    Py_ssize_t part, Py_ssize_t parts) noexcept nogil:
     cdef IndexLoop own = loop[0]
     cdef Py_ssize_t start = loop.shape[split] * part // parts, stop = loop.shape[split] * (part + 1) // parts
     if start == stop:
-        return
+        return True
     own.shape[split] = stop - start
-    run_serial(kernel, array + start * loop.array_step[split], index + start * loop.index_step[split],
-               dense + start * loop.dense_step[split], &own)
+    return run_serial(kernel, array + start * loop.array_step[split], index + start * loop.index_step[split],
+                      dense + start * loop.dense_step[split], &own)
 
 
 cdef int split_dimension(const IndexLoop *loop) noexcept nogil:
@@ -266,13 +314,15 @@ cdef int split_dimension(const IndexLoop *loop) noexcept nogil:
     return best
 
 
-cdef int loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.ndarray dense) except -1:
+cdef bint loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.ndarray dense) except? False:
+    """False where a check that loop_check asks for has failed; some elements may have been written by then."""
     cdef BlockKernel kernel = choose_kernel(array, loop)
     cdef char *array_data = cnp.PyArray_BYTES(array)
     cdef char *index_data = cnp.PyArray_BYTES(index)
     cdef char *dense_data = cnp.PyArray_BYTES(dense)
     cdef Py_ssize_t total = 1, part
     cdef int d, split, threads
+    cdef bint failed = False
     while loop.ndim < 2:  # the kernels take two dimensions
         for d in range(loop.ndim, 0, -1):
             loop.shape[d] = loop.shape[d - 1]
@@ -287,16 +337,15 @@ cdef int loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.nda
     for d in range(loop.ndim):
         total *= loop.shape[d]
     if total == 0:
-        return 0
+        return True
     split = split_dimension(loop)
     threads = threads_for(total) if split >= 0 else 1
     if threads <= 1:
-        run_serial(kernel, array_data, index_data, dense_data, loop)
-        return 0
+        return run_serial(kernel, array_data, index_data, dense_data, loop)
     with nogil:
         for part in prange(threads, num_threads=threads, schedule='static'):
-            run_part(kernel, array_data, index_data, dense_data, loop, split, part, threads)
-    return 0
+            failed |= not run_part(kernel, array_data, index_data, dense_data, loop, split, part, threads)
+    return not failed
 
 
 cdef int64_t outside_bits(const int64_t *index, Py_ssize_t start, Py_ssize_t stop, int64_t last) noexcept nogil:
