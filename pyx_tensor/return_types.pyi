@@ -3,6 +3,10 @@ from typing import NamedTuple
 
 from . import Tensor
 
+class _aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
 class _batch_norm(NamedTuple):
     output: Tensor
     mean: Tensor

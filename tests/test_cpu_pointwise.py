@@ -535,3 +535,41 @@ def test_boolean_arithmetic():
     np.testing.assert_array_equal(P.mul(a, b), a & b)
     with pytest.raises(TypeError, match="sub is not implemented for bool"):
         P.sub(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("length", [1, 63, 64, 255, 256, 257, 1023, 1025, 3000])
+def test_one_number_for_a_row(dtype, length):
+    rng = np.random.default_rng(length)
+    rows, column = (rng.integers(0, 9, shape).astype(dtype) for shape in ((70, length), (70, 1)))
+    np.testing.assert_array_equal(P.add(rows, column), rows + column)
+    np.testing.assert_array_equal(P.mul(column, np.ascontiguousarray(rows[0])), column * rows[0])
+    np.testing.assert_array_equal(P.add(rows[:, ::-1], column), rows[:, ::-1] + column)
+    wide = np.zeros((70, 2 * length), dtype)
+    P.add(rows, column, out=wide[:, ::2])
+    np.testing.assert_array_equal(wide[:, ::2], rows + column)
+    assert not wide[:, 1::2].any()
+
+
+def test_one_number_for_a_row_on_several_threads():
+    rows, column = np.arange(300_000, dtype="f4").reshape(3, 100_000), np.array([[1], [2], [3]], "f4")
+    np.testing.assert_array_equal(P.sub(rows, column), rows - column)         # a thread begins amid a row
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_add_scaled(dtype):
+    a, b = np.random.default_rng(0).standard_normal((2, 5000)).astype(dtype)
+    exact = a.astype("g") + np.asarray(0.3, dtype).astype("g") * b.astype("g")
+    product = np.abs(0.3 * b).max()
+    np.testing.assert_allclose(P.add_scaled(a, b, 0.3), exact, rtol=0, atol=2 * np.finfo(dtype).eps * (np.abs(a).max() + product))
+    strided = a.copy()
+    P.add_scaled(strided[::2], b[:1], -2, out=strided[::2])
+    np.testing.assert_allclose(strided[::2], a[::2] - 2 * b[0], rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(strided[1::2], a[1::2])
+
+
+def test_add_scaled_rounds_halves_once():
+    a, b = np.random.default_rng(0).standard_normal((2, 5000)).astype("f2")
+    exact, twice = a + b.astype("f8") * float(np.float32(0.3)), a + b * np.float16(0.3)
+    half_ulp = 0.501 * np.spacing(np.abs(exact).astype("f2")).astype("f8")      # a little more, as the float was rounded before
+    assert (np.abs(P.add_scaled(a, b, 0.3) - exact) <= half_ulp).all() and (np.abs(twice - exact) > half_ulp).any()

@@ -90,3 +90,36 @@ ONE, TWO, HALF = np.int64(1), np.int64(2), np.float32(0.5)
     (lambda: torch.histogram(x, TWO).hist, lambda: torch.tensor([1.0, 2.0])), (lambda: torch.nan_to_num(x, HALF), lambda: x)])
 def test_numpys_numbers_are_numbers(numpys, plain):
     torch.testing.assert_close(numpys(), plain(), check_stride=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_alpha_with_nothing_recorded(dtype):
+    """Added in one pass, with all that a write in place has to see to."""
+    x, y = torch.arange(12.0).reshape(3, 4).to(dtype), torch.ones(3, 4, dtype=dtype)
+    assert torch.equal(torch.add(x, y, alpha=0.5), x + 0.5) and torch.equal(x.sub(y[0], alpha=2), x - 2)
+    z, overlapping = x.clone(), torch.arange(6.0).to(dtype)
+    version = z._version
+    assert z.add_(y, alpha=2) is z and torch.equal(z, x + 2) and z._version == version + 1
+    assert torch.equal(z.t().sub_(y.t(), alpha=2), x.t()) and z._version == version + 2
+    overlapping[1:].add_(overlapping[:-1], alpha=2)
+    assert overlapping.tolist() == [0, 1, 4, 7, 10, 13]
+    with pytest.raises(RuntimeError):
+        z.add_(torch.ones(5, dtype=dtype), alpha=2)
+    with pytest.raises(RuntimeError):
+        z[0].add_(y, alpha=2)
+
+
+def test_alpha_is_recorded_where_a_gradient_is_asked_for():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    result = x.add(y, alpha=3)
+    assert type(result.grad_fn).__name__ == "AddBackward0"
+    result.sub(torch.ones(3), alpha=2).sum().backward()
+    assert x.grad.tolist() == [1, 1, 1] and y.grad.tolist() == [3, 3, 3]
+    with torch.no_grad():
+        x.add_(y, alpha=-1)
+    assert x.tolist() == [0, 0, 0]
+    kept = torch.ones(3)
+    product = y * kept
+    kept.add_(torch.ones(3), alpha=2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()

@@ -188,6 +188,11 @@ def clamp(ndarray a not None, ndarray lo or None, ndarray hi or None, ndarray ou
     return binary(MINIMUM, a, hi, out) if lo is None else binary(MAXIMUM, a, lo, out)
 
 
+def add_scaled(ndarray a not None, ndarray b not None, alpha, ndarray out=None):
+    """a + alpha * b, rounded once where the processor can."""
+    return quaternary(ADDCMUL, a, b, parameter(alpha, a), parameter(1, a), out)
+
+
 def addcmul(ndarray a not None, ndarray b not None, ndarray c not None, value, ndarray out=None):
     """a + value * b * c."""
     return quaternary(ADDCMUL, a, b, c, parameter(value, a), out)

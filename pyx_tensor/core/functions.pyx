@@ -1,10 +1,14 @@
 """The functions that users call: one compiled parser per shape of signature, each bound to an operation."""
-from .dtype cimport DType
+from .dtype cimport FLOATING, DType
 from .mode cimport NO_GRAD, get_mode
 from .op cimport Op
 from .operands cimport all_dims, is_plain, scaled
 from .record cimport DIMS
 from .tensor cimport TensorBase
+from .writing cimport WritableOp
+from .record import namespace
+
+cdef object B = namespace
 
 
 def unary_function(Op op not None):
@@ -34,6 +38,23 @@ def power_function(Op op not None):
     return call
 
 
+cdef object scaled_sum(Op op, object input, object other, object alpha, bint in_place):
+    """`add` or `sub` with `alpha` in one pass, where two tensors of one floating dtype are plain and nothing is recorded; else None."""
+    cdef unsigned int mode = get_mode()
+    cdef TensorBase t, u
+    cdef WritableOp fused
+    if mode & ~NO_GRAD or type(alpha) not in (float, int) or not (is_plain(input) and is_plain(other)):
+        return None
+    t, u = <TensorBase>input, <TensorBase>other
+    if t.dtype is not u.dtype or t.dtype.category != FLOATING or (not mode & NO_GRAD and (t.needs_grad() or u.needs_grad())):
+        return None
+    fused = B._add_scaled.op
+    factor = -alpha if op.name == "sub" else alpha
+    if in_place:
+        return t if fused.write_directly(t, u, t, factor) else fused.run_inplace([t, u, factor], False)
+    return fused.run([t, u, factor])
+
+
 def scaling_function(Op op):
     """A binary function with `alpha`, which scales the second operand.
 
@@ -47,6 +68,9 @@ def scaling_function(Op op):
         if other is None:
             raise TypeError(f'{op.name}() missing 1 required positional argument: "other"')
         if alpha is not None:
+            result = scaled_sum(op, input, other, alpha, False) if out is None else None
+            if result is not None:
+                return result
             other = scaled(op.name, input, other, alpha)
         if out is not None:
             return op.run_out([input, other], out)
@@ -137,6 +161,9 @@ def binary_in_place_function(Op op):
         if alpha is not None:
             if not op.takes_alpha:
                 raise TypeError(f"{op.name}_() got an unexpected keyword argument 'alpha'")
+            result = scaled_sum(op, input, other, alpha, True)
+            if result is not None:
+                return result
             other = scaled(op.name, input, other, alpha)
         result = op.call2_(input, other)
         return op.run_inplace([input, other], False) if result is NotImplemented else result

@@ -2,7 +2,7 @@ from .op cimport Op
 from .tensor cimport TensorBase
 
 cdef class WritableOp(Op):
-    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out) except -1
+    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out, object factor=*) except -1
     cdef bint write_over(self, list args) except -1
     cdef bint may_overwrite(self, TensorBase t) except -1
     cdef bint overwrite(self, TensorBase t, tuple arrays, list args) except -1

@@ -34,8 +34,8 @@ cdef class WritableOp(Op):
                 return a
         return self.run_inplace([a, b], True)
 
-    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out) except -1:
-        """out = op(t, u) in out's memory, where nothing is recorded and the arrays are alike and apart (out may be t); else False."""
+    cdef bint write_directly(self, TensorBase t, TensorBase u, TensorBase out, object factor=None) except -1:
+        """out = op(t, u), or op(t, u, factor), in out's memory, where nothing is recorded and the arrays are alike and apart (out may be t); else False."""
         if t.dtype is not u.dtype or t.device is not u.device or not alike_and_apart(out.array, u.array):
             return False
         if out is not t and (out.dtype is not t.dtype or out.device is not t.device or not alike_and_apart(out.array, t.array)
@@ -43,7 +43,7 @@ cdef class WritableOp(Op):
             return False
         if not self.may_overwrite(out) or not get_mode() & NO_GRAD and (t.needs_grad() or u.needs_grad()):
             return False
-        return self.overwrite(out, (t.array, u.array), [t, u])
+        return self.overwrite(out, (t.array, u.array) if factor is None else (t.array, u.array, factor), [t, u])
 
     cdef bint write_over(self, list args) except -1:
         """The first argument, a row-major tensor, overwritten where nothing is recorded and the others are no tensors; else False."""

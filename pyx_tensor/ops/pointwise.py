@@ -30,6 +30,12 @@ def add(B, input: T, other: T):
     """
 
 
+@op(hidden=True, entry="add_scaled", promote="common", inplace=True)
+def _add_scaled(B, input: T, other: T, alpha: Number):
+    """`input + alpha * other` of floating tensors of one dtype: what `add` and `sub` with `alpha` do where nothing is recorded."""
+    return B.add(input, B.mul(other, alpha))
+
+
 def _is_bool(x):
     return x is True or x is False or getattr(getattr(x, "dtype", None), "name", None) == "bool"
 
