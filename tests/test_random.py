@@ -80,6 +80,19 @@ def test_multinomial_frequencies(generator):
     assert (np.sort(rows, axis=1) == np.arange(6)).all()
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 300, 1000])
+def test_multinomial_draws_the_largest_keys_in_order(generator, dtype, count):
+    weights = (np.arange(2000).reshape(2, 1000) % 7).astype(dtype)
+    weights[0, 5] = -0.0
+    state = generator.get_state()
+    drawn = generator.multinomial(weights, count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        keys = (weights / generator.set_state(state).fill_exponential(np.empty_like(weights))).astype(np.promote_types(dtype, "f4"))
+    assert drawn.dtype == np.int64
+    np.testing.assert_array_equal(drawn, np.argsort(-keys, axis=-1, kind="stable")[:, :count])      # ties by position, zero weights last
+
+
 @pytest.mark.parametrize("size", [3, 40, 5000])
 def test_strided_arrays_are_filled_in_memory_order(size):
     flat = Generator().manual_seed(1).fill_uniform(np.zeros(2 * size, np.float32))

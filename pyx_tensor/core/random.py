@@ -213,7 +213,7 @@ class Generator(Engine):
         _check_weights(probs, num_samples, replacement)
         if num_samples == 1 or not replacement:
             keys = self._exponential_keys(probs)
-            return np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples]
+            return _largest(keys, num_samples)
         sums = np.cumsum(probs, axis=-1, dtype=np.promote_types(probs.dtype, np.float32))
         sums = (sums / sums[..., -1:]).astype(np.float64)
         sums[..., -1] = 1.0
@@ -227,6 +227,20 @@ class Generator(Engine):
         keys = self.fill_exponential(np.empty_like(probs))
         with np.errstate(divide="ignore", invalid="ignore"):
             return (probs / keys).astype(np.promote_types(probs.dtype, np.float32))
+
+
+def _largest(keys, count):
+    """Positions of the `count` largest of non-negative keys along the last dimension, in descending order, ties by position."""
+    keys = np.fmax(keys, 0) + 0.0       # no weight over 0 isn't a number, and a negative zero's bits are out of order
+    if count == 1:
+        return keys.argmax(-1, keepdims=True)
+    if keys.dtype != np.float32 or keys.shape[-1] > 1 << 32:
+        return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
+    # the bits of floats that aren't negative are in their order: a number of the key's complement and the position holds both, and is quick to select by
+    packed = (~np.ascontiguousarray(keys).view(np.uint32)).astype(np.uint64) << np.uint64(32) | np.arange(keys.shape[-1], dtype=np.uint64)
+    packed = np.partition(packed, count - 1, axis=-1)[..., :count]
+    packed.sort(axis=-1)
+    return (packed & np.uint64(0xffff_ffff)).astype(np.int64)
 
 
 def _check_weights(probs, num_samples, replacement):

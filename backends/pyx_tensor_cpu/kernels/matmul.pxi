@@ -56,26 +56,39 @@ cdef void complex_product(const real* a, i64 a_row, i64 a_col, const real* b, i6
                 c[2 * (i * c_row + j) + 1] += a_real * b_imag + a_imag * b_real
 
 
+cdef inline void add_products(unsigned_integer* row, const unsigned_integer* a, i64 a_col, const unsigned_integer* b, i64 b_row, i64 b_col, i64 n) noexcept nogil:
+    """row += a[0:4] b[0:4], so that the row is read and written once for four products."""
+    cdef uint32_t one = 1  # keeps products of the short types out of (overflowing) signed int
+    cdef unsigned_integer a0 = a[0], a1 = a[a_col], a2 = a[2 * a_col], a3 = a[3 * a_col]
+    cdef const unsigned_integer* b1 = b + b_row
+    cdef const unsigned_integer* b2 = b1 + b_row
+    cdef const unsigned_integer* b3 = b2 + b_row
+    cdef i64 j
+    for j in range(n):
+        row[j] = <unsigned_integer>(row[j] + (one * a0 * b[j * b_col] + one * a1 * b1[j * b_col]) + (one * a2 * b2[j * b_col] + one * a3 * b3[j * b_col]))
+
+
 cdef void integer_product(const unsigned_integer* a, i64 a_row, i64 a_col, const unsigned_integer* b, i64 b_row, i64 b_col,
                           const unsigned_integer* start, unsigned_integer* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate) noexcept nogil:
     """Products modulo 2**bits."""
     cdef i64 i, j, p
     cdef unsigned_integer factor
     cdef unsigned_integer* row
-    cdef const unsigned_integer* b_line
-    cdef uint32_t one = 1  # keeps products of the short types out of (overflowing) signed int
+    cdef const unsigned_integer* line
+    cdef uint32_t one = 1
     begin(<char*>c, c_row * sizeof(unsigned_integer), m, n * sizeof(unsigned_integer), <const char*>start, accumulate)
     for i in range(m):
         row = c + i * c_row
-        for p in range(k):
-            factor = a[i * a_row + p * a_col]
-            b_line = b + p * b_row
+        for p in range(0, k - 3, 4):
             if b_col == 1:
-                for j in range(n):
-                    row[j] = <unsigned_integer>(row[j] + one * factor * b_line[j])
+                add_products(row, a + i * a_row + p * a_col, a_col, b + p * b_row, b_row, 1, n)
             else:
-                for j in range(n):
-                    row[j] = <unsigned_integer>(row[j] + one * factor * b_line[j * b_col])
+                add_products(row, a + i * a_row + p * a_col, a_col, b + p * b_row, b_row, b_col, n)
+        for p in range(k // 4 * 4, k):
+            factor = a[i * a_row + p * a_col]
+            line = b + p * b_row
+            for j in range(n):
+                row[j] = <unsigned_integer>(row[j] + one * factor * line[j * b_col])
 
 
 cdef void bool_product(const uint8_t* a, i64 a_row, i64 a_col, const uint8_t* b, i64 b_row, i64 b_col,
