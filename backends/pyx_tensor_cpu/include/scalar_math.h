@@ -121,6 +121,17 @@ INLINE double exp_shifted_f64(double x, double shift) {
     return scale_f64(exp_series_f64(r, low), t + shift);
 }
 INLINE double exp_f64(double x) { return exp_shifted_f64(x, 0.); }
+/* e^x where it is a normal number, whose exponent can be added to the bits: half the work, within an ulp */
+INLINE int exp_is_near_f32(float x) { return fabsf(x) < 87.f; }
+INLINE int exp_is_near_f64(double x) { return fabs(x) < 708.; }
+INLINE float exp_near_f32(float x) {
+    float t = x * (float)LOG2E + ROUNDER_F32, n = t - ROUNDER_F32, r = (x - n * LN2_HI_F32) - n * LN2_LO_F32;
+    return from_bits_f32(bits_f32(1.f + (r + r * r * exp_tail_f32(r))) + (bits_f32(t) << 23));
+}
+INLINE double exp_near_f64(double x) {
+    double t = x * LOG2E + ROUNDER_F64, n = t - ROUNDER_F64, r = (x - n * LN2_HI_F64) - n * LN2_LO_F64;
+    return from_bits_f64(bits_f64(1. + (r + r * r * exp_tail_f64(r))) + (bits_f64(t) << 52));
+}
 
 INLINE float exp2_f32(float x) {
     x = clip_f32(x, -151.f, 129.f);
@@ -521,6 +532,8 @@ INLINE float nextafter_f32(float x, float y) { return nextafterf(x, y); }
 /* ---- names without a type ---- */
 
 #define m_exp(x) REAL_GENERIC(exp, x)(x)
+#define m_exp_near(x) REAL_GENERIC(exp_near, x)(x)
+#define m_exp_is_near(x) REAL_GENERIC(exp_is_near, x)(x)
 #define m_exp2(x) REAL_GENERIC(exp2, x)(x)
 #define m_expm1(x) REAL_GENERIC(expm1, x)(x)
 #define m_log(x) REAL_GENERIC(log, x)(x)

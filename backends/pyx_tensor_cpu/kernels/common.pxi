@@ -56,6 +56,8 @@ cdef void enter(Loop* table, tuple ops, tuple codes, Loop loop):
 # arguments on as they are.
 cdef extern from "scalar_math.h" nogil:
     double m_exp(double)
+    double m_exp_near(double)
+    bint m_exp_is_near(double)
     double m_exp2(double)
     double m_expm1(double)
     double m_log(double)

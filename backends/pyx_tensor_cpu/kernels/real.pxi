@@ -2,12 +2,31 @@
 include "common.pxi"
 
 
+cdef bint all_near(real* a, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(n): found |= not m_exp_is_near(a[i])
+    return not found
+
+
+cdef void exponentials(real* out, real* a, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t start, i, m
+    for start in range(0, n, 256):      # so that one far argument slows down its neighbours only
+        m = min(256, n - start)
+        if all_near(a, m):
+            for i in range(m): out[i] = m_exp_near(a[i])
+        else:
+            for i in range(m): out[i] = m_exp(a[i])
+        a += m
+        out += m
+
+
 cdef void exponential(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef real *out = p[0]
     cdef real *a = p[1]
     cdef Py_ssize_t i
     if op == EXP:
-        for i in range(n): out[i] = m_exp(a[i])
+        exponentials(out, a, n)
     elif op == EXP2:
         for i in range(n): out[i] = m_exp2(a[i])
     elif op == EXPM1:
