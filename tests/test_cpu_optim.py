@@ -142,6 +142,53 @@ def test_bad_input_changes_nothing():
     assert good.tolist() == [1, 1, 1]
 
 
+def two_loops(gradient, changes, steps, factors, scale):
+    """L-BFGS's direction (Nocedal, Wright, Numerical Optimization, algorithm 7.4)."""
+    direction, weights = -gradient, []
+    for y, s, factor in reversed(list(zip(changes, steps, factors))):
+        weights.append(factor * (s @ direction))
+        direction = direction - weights[-1] * y
+    direction = scale * direction
+    for y, s, factor, weight in zip(changes, steps, factors, reversed(weights)):
+        direction = direction + s * (weight - factor * (y @ direction))
+    return direction
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [0, 1, 17, 100_003])
+def test_vectors_of_lbfgs(n, dtype):
+    rng = np.random.default_rng(0)
+    gradient, *vectors = rng.standard_normal((7, n))
+    vectors = [v / max(1, np.sqrt(n)) for v in vectors]
+    arguments = vectors[:3], vectors[3:], [0.5, -0.25, 1.5], 0.7
+    expected = two_loops(gradient, *arguments)
+    ours = optim.lbfgs_direction(gradient.astype(dtype), *[[v.astype(dtype) for v in several] for several in arguments[:2]], *arguments[2:])
+    np.testing.assert_allclose(ours, expected, rtol=1e-3 if dtype == "f4" else 1e-11, atol=1e-4 if dtype == "f4" else 1e-12)
+    assert ours.dtype == dtype
+    parts = [gradient[:n // 3].astype(dtype), np.zeros((0, 2), dtype), gradient[n // 3:].reshape(1, -1).astype(dtype)]
+    whole = optim.joined(parts)
+    np.testing.assert_array_equal(whole, gradient.astype(dtype))
+    optim.add_parts_(parts, whole, -0.5)
+    np.testing.assert_allclose(np.concatenate([part.ravel() for part in parts]), whole / 2, rtol=1e-6)
+
+
+def test_vectors_of_lbfgs_that_do_not_fit():
+    good, frozen = np.ones(3, "f4"), np.ones(3, "f4")
+    frozen.flags.writeable = False
+    for arrays, vector, error in (([good], np.ones(4, "f4"), ValueError), ([good, frozen], np.ones(6, "f4"), ValueError),
+                                  ([good], np.ones(3), TypeError), ([good, np.ones((2, 2), "f4").T[:1]], np.ones(5, "f4"), TypeError),
+                                  ([np.ones(3, "i8")], np.ones(3, "i8"), TypeError)):
+        with pytest.raises(error):
+            optim.add_parts_(arrays, vector, 1.0)
+    assert good.tolist() == [1, 1, 1]
+    for arrays in ([good, np.ones(3)], [np.ones((2, 2), "f4")[:, :1]]):
+        with pytest.raises(TypeError, match="contiguous arrays of one dtype"):
+            optim.joined(arrays)
+    for changes, steps, factors in (([good], [], [1.0]), ([good], [good], []), ([good], [np.ones(2, "f4")], [1.0])):
+        with pytest.raises(ValueError, match="lbfgs_direction"):
+            optim.lbfgs_direction(good, changes, steps, factors, 1.0)
+
+
 @pytest.mark.parametrize("name", level.supported_levels())
 def test_every_cpu_level(name):
     before = level.cpu_level()

@@ -259,6 +259,27 @@ def test_exceptions_arrive_with_their_traceback(error, kind):
     assert [batch.item() for batch in iterator] == [4, 5]          # the pass goes on
 
 
+class Misstated(Dataset):
+    """Five samples of what it says to have."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        return [0, 1, 2, 3, 4][index]
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_data_sets_of_wrong_length(num_workers, no_new_processes):
+    for length, error in ((7, IndexError), (-1, ValueError), (2.5, TypeError), ("5", TypeError)):
+        with pytest.raises(error):
+            list(DataLoader(Misstated(length), batch_size=2, num_workers=num_workers))
+    assert [batch.tolist() for batch in DataLoader(Misstated(3), batch_size=2, num_workers=num_workers)] == [[0, 1], [2]]
+
+
 def test_batches_that_cannot_be_pickled():
     with pytest.raises(Exception, match="pickle"):
         list(DataLoader(range(2), collate_fn=lambda batch: (lambda: batch), num_workers=1))

@@ -290,6 +290,17 @@ def test_steps_of_complex_parameters_are_those_of_their_parts():
             make([p]).step()
 
 
+def test_foreach_and_fused_are_taken_and_change_nothing():
+    taken = {"foreach": ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor"],
+             "fused": ["SGD", "Adam", "AdamW", "Adagrad"], "capturable": ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]}
+    for option, names in taken.items():
+        for name in names:
+            plain, other = parameter(1.0, -2.0), parameter(1.0, -2.0)
+            getattr(optim, name)([plain]).step()
+            getattr(optim, name)([other], **{option: option != "capturable"}).step()
+            assert torch.equal(plain, other) and not torch.equal(plain.detach(), torch.tensor([1.0, -2.0], dtype=torch.float64)), (option, name)
+
+
 def test_gradients_through_a_step():
     """d(x - lr x²) / dx by gradcheck, for an optimizer of each base."""
     for make in (optim.SGD, optim.Adam, optim.Adamax):
@@ -426,7 +437,7 @@ def test_muon_does_what_its_definition_says(options, dtype):
     """Products are summed in another order, so that a value may be rounded to the bfloat16 next to it, and what follows from it."""
     dtype = getattr(torch, dtype)
     torch.manual_seed(0)
-    starts, grads = ([torch.randn(s).to(dtype) for s in [(4, 3), (3, 4), (1, 1), (0, 3), (40, 60), (600, 130)]] for _ in range(2))
+    starts, grads = ([torch.randn(s).to(dtype) for s in [(4, 3), (3, 4), (1, 1), (0, 3), (40, 60), (600, 130), (97, 300), (128, 128)]] for _ in range(2))
     grads[2] = torch.zeros(1, 1, dtype=dtype)
     found = []
     for device in ("cpu", "reference"):
@@ -440,6 +451,96 @@ def test_muon_does_what_its_definition_says(options, dtype):
     for p, q, start in zip(*found, starts):
         assert torch.allclose(p.detach().double(), q.detach().cpu().double(), rtol=2e-2, atol=2e-3), tuple(p.shape)
         assert start.numel() < 13 or torch.equal(p, q.cpu()) or (p != q.cpu()).double().mean() < 0.2 or dtype is not torch.bfloat16
+
+
+def minimized(parameters, steps=2, **options):
+    """L-BFGS's losses on its way down a sum of fourth powers."""
+    optimizer, losses = optim.LBFGS(parameters, max_iter=5, history_size=4, **options), []
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum(((p.abs() - place) ** 4).sum() for place, p in enumerate(parameters))
+        loss.backward()
+        losses.append(loss.item())
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
+    return losses
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("options", [dict(lr=0.1), dict(line_search_fn="strong_wolfe")])
+def test_lbfgs_does_what_its_definition_says(options, dtype):
+    dtype = getattr(torch, dtype)
+    torch.manual_seed(0)
+    starts = [torch.randn(shape).to(dtype) for shape in [(3, 4), (0,), (), (40_000,), (2, 3)]]
+    found = []
+    for device in ("cpu", "reference"):
+        parameters = [start.clone().to(device).requires_grad_() for start in starts]
+        parameters[0] = parameters[0].detach().t().clone().t().requires_grad_()        # not contiguous
+        found.append((minimized(parameters, **options), parameters))
+    (ours, parameters), (theirs, others) = found
+    tolerance = 1e-3 if dtype is torch.float32 else 1e-9
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance)
+    assert len(ours) > 8 and ours[-1] < 0.1 * ours[0]
+    for p, q in zip(parameters, others):
+        assert torch.allclose(p.detach(), q.detach().cpu(), rtol=tolerance, atol=tolerance)
+
+
+def test_lbfgs_of_complex_parameters_and_sparse_gradients():
+    torch.manual_seed(0)
+    start, target = torch.randn(2, 5, dtype=torch.complex128)
+    found = []
+    for seen_as in (torch.Tensor.clone, torch.view_as_real):
+        p = torch.nn.Parameter(seen_as(start).clone())
+        optimizer = optim.LBFGS([p], lr=0.3)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (torch.view_as_real(p if p.is_complex() else torch.view_as_complex(p)) - torch.view_as_real(target)).pow(4).sum()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+        found.append(p.detach() if p.is_complex() else torch.view_as_complex(p.detach()))
+    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-12)
+    assert (found[0] - target).abs().max() < 0.5 * (start - target).abs().max()
+    p = parameter(1.0, 2.0, 3.0)
+    p.grad = torch.sparse_coo_tensor([[1]], [0.5], (3,), dtype=torch.float64)
+    optim.LBFGS([p], lr=0.5, max_iter=1).step(lambda: torch.tensor(1.0))
+    np.testing.assert_allclose(values(p), [1, 2 - 0.5 * 0.5, 3])
+
+
+def test_lbfgs_goes_on_from_a_checkpoint():
+    start = torch.tensor([3.0, -2.0, 0.5], dtype=torch.float64)
+
+    def make(p):
+        optimizer = optim.LBFGS([p], lr=0.2, max_iter=3)
+
+        def step():
+            def closure():
+                optimizer.zero_grad()
+                loss = (p ** 4).sum()
+                loss.backward()
+                return loss
+            optimizer.step(closure)
+        return optimizer, step
+
+    whole = torch.nn.Parameter(start.clone())
+    _, step = make(whole)
+    for _ in range(4):
+        step()
+    for stop in (1, 2, 3):
+        p = torch.nn.Parameter(start.clone())
+        optimizer, step = make(p)
+        for _ in range(stop):
+            step()
+        q = torch.nn.Parameter(p.detach().clone())
+        again, step = make(q)
+        again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        for _ in range(4 - stop):
+            step()
+        assert torch.equal(q, whole)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])

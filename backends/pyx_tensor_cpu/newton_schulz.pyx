@@ -1,6 +1,7 @@
 """The orthogonal matrix next to one, by the iteration of Newton and Schulz, as Muon wants it.
 
-Matrices are float32 of bfloat16's values: a product of such is computed in float32 and rounded once, as PyTorch's is.
+Matrices have bfloat16's values: a product of such is computed in float32 and rounded once, as PyTorch's is. Where the processor multiplies
+bfloat16 itself, they are kept so, in tiles; else they are float32. Of a symmetric product half the blocks are computed.
 """
 cimport numpy as cnp
 from cython.parallel cimport prange
@@ -16,27 +17,31 @@ from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    /* The value of bfloat16 next to x, the even one of two; NaN stays NaN. */
-    static inline float pyx_rounded(float x) {
-        uint32_t bits;
-        float y;
-        memcpy(&bits, &x, sizeof bits);
-        bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u;
-        memcpy(&y, &bits, sizeof y);
-        return x == x ? y : x;
-    }
-    """
-    float rounded "pyx_rounded" (float x) noexcept nogil
+cdef extern from "bfloat16_tiles.h" nogil:
+    ctypedef unsigned short bfloat16
+    enum: TILES_SIZE
+    float tiles_float(bfloat16 x)
+    bfloat16 tiles_rounded(float x)
+    bint tiles_available()
+    void tiles_load(bfloat16* to, const float* m, i64 rows, i64 columns, i64 down, i64 across)
+    void tiles_store(float* to, bfloat16* m, i64 rows, i64 columns, i64 across)
+    void tiles_pack(bfloat16* to, bfloat16* m, i64 down, i64 across)
+    void tiles_pack_transposed(bfloat16* to, const bfloat16* m, i64 tiles)
+    void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, i64 depth, i64 across, i64 first, i64 last,
+                       float a, float b, bint symmetric)
 
 cdef enum:
     BLOCK = 512                 # rows and columns of one task
     TILE = 16
     SMALL = 32 * 32 * 32        # multiplications of a product that isn't worth a call of BLAS
+    TILED_FROM = 64 * 64 * 64   # multiplications of products that are worth tile registers
+    TILED_ROWS = 8              # blocks of 16 rows of one task
+    LINE = 64                   # bytes of a cache line
     KEEP_GIL_BELOW = 100_000    # multiplications that take less than the hand-over of the GIL is worth
+
+
+cdef inline float rounded(float x) noexcept nogil:
+    return tiles_float(tiles_rounded(x))
 
 
 cdef inline Matrix matrix(float* data, i64 rows, i64 columns, i64 row, i64 column) noexcept nogil:
@@ -127,32 +132,79 @@ cdef void iterate(float* x, float* gram, float* other, i64 rows, i64 columns, fl
         combine(x, other, abc[0], 1, rows * columns, threads)
 
 
+# ---- where the processor has tile registers ------------------------------------------------------------------------------
+cdef void multiply_tiles(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, i64 down, i64 depth, i64 across, float a, float b,
+                         bint symmetric, int threads) noexcept nogil:
+    """to = a old + b left right, rounded, of 2 down rows of tiles; `old` may be NULL."""
+    cdef i64 task, tasks = (2 * down + TILED_ROWS - 1) // TILED_ROWS
+    for task in prange(tasks, num_threads=threads, schedule="dynamic"):
+        tiles_product(to, old, left, right, depth, across, task * TILED_ROWS, min((task + 1) * TILED_ROWS, 2 * down), a, b, symmetric)
+
+
+cdef void iterate_tiles(float* x, i64 rows, i64 columns, const float* abc, int steps, bfloat16* memory, int threads) noexcept nogil:
+    """`iterate` in tiles, with memory as `tiled_size` says."""
+    cdef i64 down = (rows + 31) // 32, across = (columns + 31) // 32, square = 2 * down * down * TILES_SIZE, whole = 2 * down * across * TILES_SIZE
+    cdef bfloat16* gram = memory
+    cdef bfloat16* polynomial = gram + square
+    cdef bfloat16* right = polynomial + square
+    cdef bfloat16* now = right + whole
+    cdef bfloat16* new = now + whole
+    cdef int step
+    tiles_load(now, x, rows, columns, down, across)
+    for step in range(steps):
+        tiles_pack_transposed(right, now, 2 * down * across)
+        multiply_tiles(gram, NULL, now, right, down, across, down, 0, 1, True, threads)
+        tiles_pack_transposed(right, gram, 2 * down * down)
+        multiply_tiles(polynomial, gram, gram, right, down, down, down, abc[1], abc[2], True, threads)
+        tiles_pack(right, now, down, across)
+        multiply_tiles(new, now, polynomial, right, down, down, across, abc[0], 1, False, threads)
+        now, new = new, now
+    tiles_store(x, now, rows, columns, across)
+
+
+cdef i64 tiled_size(i64 rows, i64 columns) noexcept:
+    """Bytes that `iterate_tiles` works in."""
+    cdef i64 down = (rows + 31) // 32, across = (columns + 31) // 32
+    return (2 * 2 * down * down + 3 * 2 * down * across) * TILES_SIZE * <i64>sizeof(bfloat16)
+
+
+cdef int orthogonalize(cnp.ndarray x, float* abc, int steps, float eps) except -1:
+    """The iteration on a contiguous matrix that is no taller than wide."""
+    cdef i64 rows = cnp.PyArray_DIM(x, 0), columns = cnp.PyArray_DIM(x, 1), work = rows * rows * columns
+    cdef float* data = <float*>cnp.PyArray_DATA(x)
+    cdef bint use_blas = work > SMALL and openblas.load()
+    cdef int threads = threads_for(work // 16)
+    cdef cnp.ndarray gram, other
+    cdef char* memory
+    normalize(data, rows * columns, eps)
+    if work >= TILED_FROM and tiles_available():
+        other = np.empty(tiled_size(rows, columns) + LINE, np.uint8)
+        memory = cnp.PyArray_BYTES(other)
+        memory += (LINE - <i64>memory % LINE) % LINE
+        with nogil:
+            iterate_tiles(data, rows, columns, abc, steps, <bfloat16*>memory, threads)
+        return 0
+    gram, other = np.empty((rows, rows), np.float32), np.empty((rows, columns), np.float32)
+    if use_blas:
+        openblas.use_threads(1)
+    if work < KEEP_GIL_BELOW:
+        iterate(data, <float*>cnp.PyArray_DATA(gram), <float*>cnp.PyArray_DATA(other), rows, columns, abc, steps, use_blas, threads)
+    else:
+        with nogil:
+            iterate(data, <float*>cnp.PyArray_DATA(gram), <float*>cnp.PyArray_DATA(other), rows, columns, abc, steps, use_blas, threads)
+    return 0
+
+
 def newton_schulz(cnp.ndarray input, coefficients, int steps, double eps):
     """The matrix after `steps` of the iteration with three coefficients, as a contiguous float32 array or its transpose."""
-    cdef bint tall, use_blas
-    cdef cnp.ndarray x, gram, other
-    cdef i64 rows, columns, work
+    cdef bint tall
+    cdef cnp.ndarray x
     cdef float abc[3]
-    cdef int threads
     if cnp.PyArray_NDIM(input) != 2:
         raise ValueError(f"newton_schulz(): expected a matrix, got shape {np.shape(input)}")
     abc[0], abc[1], abc[2] = coefficients
     tall = cnp.PyArray_DIM(input, 0) > cnp.PyArray_DIM(input, 1)
     x = np.array(input.T if tall else input, np.float32, order="C")
-    rows, columns = cnp.PyArray_DIM(x, 0), cnp.PyArray_DIM(x, 1)
-    work = rows * rows * columns
-    if rows:
-        gram, other = np.empty((rows, rows), np.float32), np.empty((rows, columns), np.float32)
-        use_blas = work > SMALL and openblas.load()
-        if use_blas:
-            openblas.use_threads(1)
-        threads = threads_for(work // 16)
-        normalize(<float*>cnp.PyArray_DATA(x), rows * columns, <float>eps)
-        if work < KEEP_GIL_BELOW:
-            iterate(<float*>cnp.PyArray_DATA(x), <float*>cnp.PyArray_DATA(gram), <float*>cnp.PyArray_DATA(other), rows, columns, abc, steps,
-                    use_blas, threads)
-        else:
-            with nogil:
-                iterate(<float*>cnp.PyArray_DATA(x), <float*>cnp.PyArray_DATA(gram), <float*>cnp.PyArray_DATA(other), rows, columns, abc,
-                        steps, use_blas, threads)
+    if cnp.PyArray_DIM(x, 0):
+        orthogonalize(x, abc, steps, <float>eps)
     return x.T if tall else x

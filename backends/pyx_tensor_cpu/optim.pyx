@@ -3,12 +3,14 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
 from libc.math cimport pow, sqrt
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, C64, C128, F16, F32, F64, code_of
-from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adafactor, Adam, OptimKernels, OptimTable, Rule, SGD
+from pyx_tensor_cpu.memory cimport new_array, new_like
+from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adafactor, Adam, AddScaled, Dot, OptimKernels, OptimTable, Rule, SGD
 from pyx_tensor_cpu.parallel cimport threads_for
 
 from pyx_tensor_cpu.level import use_kernels
@@ -102,19 +104,18 @@ cdef class Batch:
 
     cdef list working(self, list arrays):
         """The arrays themselves if they are contiguous float32 or float64, else float copies to be written back."""
-        cdef int code = self.check(arrays)
-        cdef bint plain = True
-        for a in arrays:
-            if a is not None and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
-                plain = False
-        if not plain or (code != F32 and code != F64):
+        cdef bint contiguous
+        cdef int code = self.check(arrays, &contiguous)
+        if not contiguous or (code != F32 and code != F64):
             arrays = [None if a is None else self.copy(a, i != 1) for i, a in enumerate(arrays)]
         self.owners.append(arrays)
         return arrays
 
-    cdef int check(self, list arrays) except -1:
+    cdef int check(self, list arrays, bint* contiguous) except -1:
+        """Raise unless the arrays fit each other; their dtype, and whether all are contiguous."""
         cdef cnp.ndarray param = arrays[0], a
         cdef int code = code_of(param), i
+        contiguous[0] = True
         if code < F16:
             raise TypeError(f"{self.name}(): expected floating point or complex parameters, got dtype {param.dtype}")
         if self.code not in (-1, code):
@@ -124,6 +125,7 @@ cdef class Batch:
             if arrays[i] is None:
                 continue
             a = arrays[i]
+            contiguous[0] &= cnp.PyArray_IS_C_CONTIGUOUS(a)
             if code_of(a) != code or not cnp.PyArray_SAMESHAPE(a, param):
                 raise ValueError(f"{self.name}(): expected shape {np.shape(param)} and dtype {param.dtype} as the parameter "
                                  f"has, got {np.shape(a)} and {a.dtype}")
@@ -347,3 +349,110 @@ def adafactor_step_(params, grads, first, second, steps, double lr, double beta2
                     <double*>cnp.PyArray_DATA(scratch), &h)
         increase(steps[i])
     batch.write_back()
+
+
+# ---- L-BFGS, whose vectors hold the elements of all parameters ----------------------------------------------------------
+cdef int code_of_vectors(str name, arrays) except -1:
+    """The one dtype of contiguous arrays, float32 or float64; TypeError for others, which the operation's definition knows to treat."""
+    cdef cnp.ndarray a
+    cdef int code = -1
+    for a in arrays:
+        if code == -1:
+            code = code_of(a)
+        if code_of(a) != code or (code != F32 and code != F64) or not cnp.PyArray_IS_C_CONTIGUOUS(a):
+            raise TypeError(f"{name}(): expected contiguous arrays of one dtype, float32 or float64")
+    return code
+
+
+cdef double product(Dot dot, cnp.ndarray x, cnp.ndarray y, double* sums) noexcept:
+    """The inner product, summed by pieces in their order, whatever the number of threads. `sums` has a place for each piece."""
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x), item = cnp.PyArray_ITEMSIZE(x), pieces = (n + PIECE - 1) // PIECE, i
+    cdef char* a = cnp.PyArray_BYTES(x)
+    cdef char* b = cnp.PyArray_BYTES(y)
+    cdef int threads = threads_for(n) if pieces > 1 else 1
+    cdef double total = 0
+    if threads == 1:
+        for i in range(pieces):
+            total += dot(a + i * PIECE * item, b + i * PIECE * item, min(n - i * PIECE, <Py_ssize_t>PIECE))
+        return total
+    for i in prange(pieces, nogil=True, num_threads=threads, schedule="static"):
+        sums[i] = dot(a + i * PIECE * item, b + i * PIECE * item, min(n - i * PIECE, <Py_ssize_t>PIECE))
+    for i in range(pieces):
+        total += sums[i]
+    return total
+
+
+cdef void add_to(AddScaled add, char* y, char* x, double alpha, Py_ssize_t n, Py_ssize_t item) noexcept:
+    """y = y + alpha x"""
+    cdef Py_ssize_t pieces = (n + PIECE - 1) // PIECE, i
+    cdef int threads = threads_for(n) if pieces > 1 else 1
+    if threads == 1:
+        add(y, x, alpha, n)
+        return
+    for i in prange(pieces, nogil=True, num_threads=threads, schedule="static"):
+        add(y + i * PIECE * item, x + i * PIECE * item, alpha, min(n - i * PIECE, <Py_ssize_t>PIECE))
+
+
+def joined(list arrays not None):
+    """The elements of all arrays in one vector."""
+    cdef cnp.ndarray a, result
+    cdef Py_ssize_t size = 0
+    cdef char* at
+    code_of_vectors("joined", arrays)
+    for a in arrays:
+        size += cnp.PyArray_SIZE(a)
+    result = new_array(1, &size, arrays[0].dtype)
+    at = cnp.PyArray_BYTES(result)
+    for a in arrays:
+        memcpy(at, cnp.PyArray_DATA(a), cnp.PyArray_NBYTES(a))
+        at += cnp.PyArray_NBYTES(a)
+    return result
+
+
+def add_parts_(list arrays not None, cnp.ndarray vector not None, double alpha):
+    """Add alpha times its part of the vector to each array."""
+    cdef cnp.ndarray a
+    cdef int code = code_of_vectors("add_parts_", [vector, *arrays])
+    cdef OptimKernels* k = &table.double_ if code == F64 else &table.single
+    cdef Py_ssize_t size = 0
+    cdef char* at = cnp.PyArray_BYTES(vector)
+    for a in arrays:
+        size += cnp.PyArray_SIZE(a)
+        if not cnp.PyArray_ISWRITEABLE(a):
+            raise ValueError("add_parts_(): an array to be updated is read-only")
+    if size != cnp.PyArray_SIZE(vector):
+        raise ValueError(f"add_parts_(): expected a vector of {size} elements, as the arrays have, got shape {np.shape(vector)}")
+    for a in arrays:
+        add_to(k.add_scaled, cnp.PyArray_BYTES(a), at, alpha, cnp.PyArray_SIZE(a), cnp.PyArray_ITEMSIZE(a))
+        at += cnp.PyArray_NBYTES(a)
+
+
+def lbfgs_direction(cnp.ndarray gradient not None, list changes not None, list steps not None, list factors not None, double scale):
+    """Minus the gradient times the approximate inverse Hessian, by the two loops over the remembered changes, the oldest first."""
+    cdef int code = code_of_vectors("lbfgs_direction", [gradient, *changes, *steps])
+    cdef OptimKernels* k = &table.double_ if code == F64 else &table.single
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(gradient), item = cnp.PyArray_ITEMSIZE(gradient), i, pairs = len(changes)
+    cdef cnp.ndarray direction, vector
+    cdef double* sums
+    cdef double* weights
+    cdef double weight
+    check_lengths("lbfgs_direction", changes, dict(steps=steps, factors=factors))
+    for vector in changes + steps:
+        if cnp.PyArray_SIZE(vector) != n:
+            raise ValueError(f"lbfgs_direction(): expected vectors of {n} elements, got shape {np.shape(vector)}")
+    sums = <double*>malloc((n // PIECE + 1 + pairs) * sizeof(double))
+    if sums == NULL:
+        raise MemoryError("lbfgs_direction(): no memory for partial sums")
+    weights = sums + n // PIECE + 1
+    try:
+        direction = np.negative(gradient, out=new_like(gradient, gradient.dtype))
+        for i in reversed(range(pairs)):
+            weights[i] = product(k.dot, steps[i], direction, sums) * <double>factors[i]
+            add_to(k.add_scaled, cnp.PyArray_BYTES(direction), cnp.PyArray_BYTES(<cnp.ndarray>changes[i]), -weights[i], n, item)
+        np.multiply(direction, scale, out=direction)
+        for i in range(pairs):
+            weight = weights[i] - product(k.dot, changes[i], direction, sums) * <double>factors[i]
+            add_to(k.add_scaled, cnp.PyArray_BYTES(direction), cnp.PyArray_BYTES(<cnp.ndarray>steps[i]), weight, n, item)
+    finally:
+        free(sums)
+    return direction

@@ -48,7 +48,13 @@ ctypedef void (*RuleStep)(char* param, const char* grad, char* a, char* b, char*
 # first and second are the averages of rows and columns, scratch has a place for each column; or first is that of all (a vector), second NULL.
 ctypedef void (*AdafactorStep)(char* param, const char* grad, char* first, char* second, double* scratch, const Adafactor* h) noexcept nogil
 
+ctypedef double (*Dot)(const char* x, const char* y, Py_ssize_t n) noexcept nogil
+# y = y + alpha x
+ctypedef void (*AddScaled)(char* y, const char* x, double alpha, Py_ssize_t n) noexcept nogil
+
 ctypedef struct OptimKernels:
+    Dot dot
+    AddScaled add_scaled
     SGDStep sgd
     AdamStep adam
     AdafactorStep adafactor

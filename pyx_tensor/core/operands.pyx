@@ -401,6 +401,23 @@ def prepare_write(TensorBase t not None):
     t._bump_version()
 
 
+def by_device_and_dtype(tensors not None):
+    """Those of the tensors that have a gradient, in one list for each pair of device and dtype."""
+    cdef dict lists = {}
+    cdef list members = None
+    cdef Device device = None
+    cdef DType dtype = None
+    cdef TensorBase t
+    for t in tensors:
+        if t.grad is None:
+            continue
+        if t.dtype is not dtype or t.device is not device:
+            device, dtype = t.device, t.dtype
+            members = lists.setdefault((device, dtype), [])
+        members.append(t)
+    return list(lists.values())
+
+
 def prepare_writes(tensors not None):
     """`prepare_write` for each of a list of tensors."""
     for tensor in tensors:

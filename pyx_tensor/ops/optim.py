@@ -135,6 +135,34 @@ def _newton_schulz(B, input: Raw, coefficients, steps, eps):
     return x.t() if tall else x
 
 
+@op(**_OPTIONS, entry="joined")
+def _joined(B, tensors: Raws):
+    """The elements of all tensors in one vector."""
+    return B.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+@op(**_OPTIONS, entry="add_parts_")
+def _add_parts(B, tensors: Raws, vector: Raw, alpha):
+    """Add alpha times its part of the vector to each tensor."""
+    for tensor, part in zip(tensors, vector.split([tensor.numel() for tensor in tensors])):
+        tensor.add_(part.view(tensor.shape), alpha=alpha)
+
+
+@op(**_OPTIONS, entry="lbfgs_direction")
+def _lbfgs_direction(B, gradient: Raw, changes: Raws, steps: Raws, factors, scale):
+    """Minus the gradient times the approximate inverse Hessian, by the two loops over the remembered changes of the gradient and the steps
+    that led to them, the oldest first; each pair has a factor, one through its inner product."""
+    direction, weights = B.neg(gradient), []
+    pairs = list(zip(changes, steps, factors))
+    for change, step, factor in reversed(pairs):
+        weights.append(float(step.dot(direction)) * factor)
+        direction.add_(change, alpha=-weights[-1])
+    direction.mul_(scale)
+    for (change, step, factor), weight in zip(pairs, reversed(weights)):
+        direction.add_(step, alpha=weight - float(change.dot(direction)) * factor)
+    return direction
+
+
 def _rounded(matrix):
     """A float32 matrix of bfloat16's values: products of them are computed in float32 anyway, and rounded once."""
     return matrix.to(by_name["bfloat16"]).to(by_name["float32"])
@@ -257,6 +285,21 @@ def adafactor_step_(params, grads, first, second, steps, *, lr, beta2_decay, lea
 def muon_step_(params, grads, bufs, *, lr, momentum, nesterov, weight_decay, coefficients, steps, eps, factors):
     """`_muon_step`, which writes to `params` and `bufs`."""
     _run(_muon_step, (params, bufs), params, grads, bufs, lr, momentum, nesterov, weight_decay, coefficients, steps, eps, factors)
+
+
+def joined(tensors):
+    """The elements of all `tensors` in one vector; complex ones are pairs of real ones."""
+    return _joined([_parts(B, tensor) for tensor in tensors])
+
+
+def add_parts_(tensors, vector, alpha):
+    """Add alpha times a vector as `joined` gives it to `tensors`."""
+    _run(_add_parts, (tensors,), [_parts(B, tensor) for tensor in tensors], vector, alpha)
+
+
+def lbfgs_direction(gradient, changes, steps, factors, scale):
+    """`_lbfgs_direction`."""
+    return _lbfgs_direction(gradient, changes, steps, factors, scale)
 
 
 def _run(step, written, *args):

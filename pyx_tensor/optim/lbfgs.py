@@ -1,6 +1,7 @@
 """L-BFGS."""
 from ..autograd import enable_grad, no_grad
 from ..ops import namespace as ops
+from ..ops.optim import add_parts_, joined, lbfgs_direction
 from .line_search import Point, strong_wolfe
 from .optimizer import Optimizer, check_learning_rate
 
@@ -31,11 +32,10 @@ class LBFGS(Optimizer):
                                       history_size=history_size, line_search_fn=line_search_fn))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
-        self._params = self.param_groups[0]["params"]
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self._params = self.param_groups[0]["params"]
+    @property
+    def _params(self):
+        return self.param_groups[0]["params"]
 
     def step(self, closure):
         """Iterate; ``closure`` clears the gradients, computes the loss, calls backward and returns it.
@@ -62,7 +62,7 @@ class LBFGS(Optimizer):
             if state["n_iter"] == 1:
                 length *= min(1.0, 1.0 / float(gradient.abs().sum()))
             slope = float(gradient.dot(direction))
-            state.update(d=direction, prev_flat_grad=gradient.clone(), prev_loss=loss)
+            state.update(d=direction, prev_flat_grad=gradient, prev_loss=loss)
             if slope > -group["tolerance_change"]:
                 break
             before = loss
@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
         """The gradient times minus the approximate inverse Hessian, by the two loops over the remembered changes."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
-            return gradient.neg()
+            return -gradient
         change, step = gradient - state["prev_flat_grad"], state["d"] * state["t"]
         curvature = float(change.dot(step))
         if curvature > _LEAST_CURVATURE:
@@ -88,15 +88,7 @@ class LBFGS(Optimizer):
                 state[name].append(value)
                 del state[name][:-history_size]
             state["H_diag"] = curvature / float(change.dot(change))
-        direction, factors = gradient.neg(), []
-        pairs = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
-        for change, step, ro in reversed(pairs):
-            factors.append(float(step.dot(direction)) * ro)
-            direction.add_(change, alpha=-factors[-1])
-        direction.mul_(state["H_diag"])
-        for (change, step, ro), factor in zip(pairs, reversed(factors)):
-            direction.add_(step, alpha=factor - float(change.dot(direction)) * ro)
-        return direction
+        return lbfgs_direction(gradient, state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"])
 
     def _move(self, closure, start, direction, length, last):
         """Go along ``direction``; (loss, gradient, length, evaluations) there. The last step is not evaluated."""
@@ -127,8 +119,14 @@ class LBFGS(Optimizer):
         return Point(step, loss, gradient, float(gradient.dot(direction)))
 
     def _add(self, direction, length):
-        for parameter, part in zip(self._params, direction.split([parameter.numel() for parameter in self._params])):
-            parameter.add_(part.view(parameter.shape), alpha=length)
+        add_parts_(self._params, direction, length)
 
     def _flat_gradient(self):
-        return ops.cat([ops.zeros_like(p).reshape(-1) if p.grad is None else p.grad.reshape(-1) for p in self._params])
+        return joined([_dense_gradient(parameter) for parameter in self._params])
+
+
+def _dense_gradient(parameter):
+    grad = parameter.grad
+    if grad is None:
+        return ops.zeros_like(parameter)
+    return grad.to_dense() if grad.is_sparse else grad

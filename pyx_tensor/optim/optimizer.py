@@ -249,19 +249,6 @@ def evaluate_closure(closure):
         return closure()
 
 
-def by_device_and_dtype(parameters):
-    """The ``parameters`` that have a gradient, in one list for each pair of device and dtype."""
-    lists = {}
-    device = dtype = None
-    for parameter in parameters:
-        if parameter.grad is not None:
-            if parameter.dtype is not dtype or parameter.device is not device:
-                device, dtype = parameter.device, parameter.dtype
-                members = lists.setdefault((device, dtype), [])
-            members.append(parameter)
-    return lists.values()
-
-
 def check_not_negative(what, value, text="Invalid {}"):
     """Raise unless ``value``, a number or a tensor of one element, is zero or more."""
     if not 0.0 <= value:

@@ -1,6 +1,7 @@
 """The base of optimizers whose step is an operation of the table, over all tensors at once."""
 from ..autograd import set_grad_enabled
-from .optimizer import Optimizer, by_device_and_dtype, evaluate_closure
+from ..core.operands import by_device_and_dtype
+from .optimizer import Optimizer, evaluate_closure
 
 
 class TablewiseOptimizer(Optimizer):

@@ -2,7 +2,7 @@
 # the loops go through blocks in local memory, which the compiler knows to overlap nothing.
 from cpython.pycapsule cimport PyCapsule_New
 
-from pyx_tensor_cpu.optim_table cimport Adafactor, AdafactorStep, Adam, AdamStep, OptimKernels, OptimTable, Rule, RuleStep, SGD, SGDStep
+from pyx_tensor_cpu.optim_table cimport Adafactor, AdafactorStep, Adam, AdamStep, AddScaled, Dot, OptimKernels, OptimTable, Rule, RuleStep, SGD, SGDStep
 
 cdef extern from "scalar_math.h" nogil:         # for the type of its argument, whatever Cython thinks
     double m_sqrt(double)
@@ -406,10 +406,38 @@ cdef void adafactor_step(Floating* param, Floating* grad, Floating* first, Float
     adafactor_pass(param, grad, first, second, scratch, h, size if h.maximize else -size)
 
 
+# ---- vectors of L-BFGS ----
+
+cdef double dot(Floating* x, Floating* y, Py_ssize_t n) noexcept nogil:
+    cdef Floating lanes[LANES]
+    cdef double total = 0
+    cdef Py_ssize_t at = 0, i
+    for i in range(LANES):
+        lanes[i] = 0
+    while at + LANES <= n:
+        for i in range(LANES):
+            lanes[i] += x[at + i] * y[at + i]
+        at += LANES
+    for i in range(n - at):
+        lanes[i] += x[at + i] * y[at + i]
+    for i in range(LANES):
+        total += lanes[i]
+    return total
+
+
+cdef void add_scaled(Floating* y, Floating* x, double alpha, Py_ssize_t n) noexcept nogil:
+    cdef Floating factor = <Floating>alpha
+    cdef Py_ssize_t i
+    for i in range(n):
+        y[i] = y[i] + factor * x[i]
+
+
 cdef OptimTable TABLE
 
 
 cdef void fill(OptimKernels* k, Floating* t) noexcept:
+    k.dot = <Dot>dot[Floating]
+    k.add_scaled = <AddScaled>add_scaled[Floating]
     k.sgd = <SGDStep>sgd_step[Floating]
     k.adam = <AdamStep>adam_step[Floating]
     k.adafactor = <AdafactorStep>adafactor_step[Floating]
