@@ -273,7 +273,7 @@ class Misstated(Dataset):
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_data_sets_of_wrong_length(num_workers, no_new_processes):
+def test_data_sets_of_wrong_length(num_workers):
     for length, error in ((7, IndexError), (-1, ValueError), (2.5, TypeError), ("5", TypeError)):
         with pytest.raises(error):
             list(DataLoader(Misstated(length), batch_size=2, num_workers=num_workers))
