@@ -18,6 +18,7 @@ HERE = Path(__file__).parent / "conformance"
 RUNS = {      # list: arguments of run.py; float32 whole, the other dtypes by their first samples
     "ops_float32": ("--suite", "ops"),
     "errors": ("--suite", "errors"),
+    "optims": ("--suite", "optims"),
     "ops_float64": ("--suite", "ops", "--dtypes", "float64", "--max-samples", "2"),
     "ops_complex64": ("--suite", "ops", "--dtypes", "complex64", "--max-samples", "2"),
     "ops_int64": ("--suite", "ops", "--dtypes", "int64", "--max-samples", "2"),
