@@ -8,6 +8,7 @@ import pytest
 
 import pyx_tensor as torch
 from pyx_tensor import optim
+from pyx_tensor_cpu import level
 
 
 def parameter(*numbers):
@@ -433,11 +434,13 @@ def test_kernels_do_what_the_definitions_say(name, options, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("options", [dict(), dict(nesterov=False, momentum=0.5, weight_decay=0, ns_steps=3, adjust_lr_fn="match_rms_adamw")])
-def test_muon_does_what_its_definition_says(options, dtype):
-    """Products are summed in another order, so that a value may be rounded to the bfloat16 next to it, and what follows from it."""
+@pytest.mark.parametrize("cpu_level", level.supported_levels()[-2:])
+def test_muon_does_what_its_definition_says(options, dtype, cpu_level, monkeypatch):
+    """In tile registers, which only the highest level uses, and without. Products are summed in another order, so that a value may be rounded to the bfloat16 next to it, and what follows from it."""
+    monkeypatch.setattr(level, "_level", cpu_level)
     dtype = getattr(torch, dtype)
     torch.manual_seed(0)
-    starts, grads = ([torch.randn(s).to(dtype) for s in [(4, 3), (3, 4), (1, 1), (0, 3), (40, 60), (600, 130), (97, 300), (128, 128)]] for _ in range(2))
+    starts, grads = ([torch.randn(s).to(dtype) for s in [(4, 3), (3, 4), (1, 1), (0, 3), (40, 60), (600, 130), (97, 300), (128, 128), (700, 900)]] for _ in range(2))
     grads[2] = torch.zeros(1, 1, dtype=dtype)
     found = []
     for device in ("cpu", "reference"):

@@ -15,6 +15,8 @@ from pyx_tensor_cpu.dtypes cimport F32
 from pyx_tensor_cpu.matmul_kernels cimport i64
 from pyx_tensor_cpu.parallel cimport threads_for
 
+from pyx_tensor_cpu.level import cpu_level
+
 cnp.import_array()
 
 cdef extern from "bfloat16_tiles.h" nogil:
@@ -177,7 +179,7 @@ cdef int orthogonalize(cnp.ndarray x, float* abc, int steps, float eps) except -
     cdef cnp.ndarray gram, other
     cdef char* memory
     normalize(data, rows * columns, eps)
-    if work >= TILED_FROM and tiles_available():
+    if work >= TILED_FROM and cpu_level() == "v4" and tiles_available():
         other = np.empty(tiled_size(rows, columns) + LINE, np.uint8)
         memory = cnp.PyArray_BYTES(other)
         memory += (LINE - <i64>memory % LINE) % LINE
