@@ -361,6 +361,8 @@ cdef int code_of_vectors(str name, arrays) except -1:
             code = code_of(a)
         if code_of(a) != code or (code != F32 and code != F64) or not cnp.PyArray_IS_C_CONTIGUOUS(a):
             raise TypeError(f"{name}(): expected contiguous arrays of one dtype, float32 or float64")
+    if code == -1:
+        raise TypeError(f"{name}(): expected arrays, got none")
     return code
 
 
