@@ -29,9 +29,10 @@ use_kernels("convolution", bind)
 
 cdef int spread(object numbers, Py_ssize_t* to, Py_ssize_t missing) except -1:
     """Numbers for the last dims, `missing` for those ahead."""
-    cdef int i, n = len(numbers)
+    cdef tuple given = numbers if type(numbers) is tuple else tuple(numbers)
+    cdef int i, n = len(given)
     for i in range(3):
-        to[i] = missing if i < 3 - n else <Py_ssize_t>numbers[i - 3 + n]
+        to[i] = missing if i < 3 - n else <Py_ssize_t>given[i - 3 + n]
     return 0
 
 

@@ -220,11 +220,35 @@ def cat(arrays, Py_ssize_t dim):
         check_joins(a, first, dim)
         shape[dim] += cnp.PyArray_DIM(a, dim)
     result = new_array(ndim, shape, first.descr)
+    if cnp.PyArray_NBYTES(result) <= FEW_BYTES and join_rows(result, kept, dim):
+        return result
     for a in kept:
         size = cnp.PyArray_DIM(a, dim)
         convert_into(narrow(result, dim, start, size), a)
         start += size
     return result
+
+
+cdef bint join_rows(ndarray result, list arrays, int dim):
+    """`cat` of small arrays, row by row; False, with nothing written, where one isn't row-major."""
+    cdef Py_ssize_t outer = 1, inner = cnp.PyArray_ITEMSIZE(result), row, start = 0, size, at
+    cdef ndarray a
+    cdef int d
+    for a in arrays:
+        if not cnp.PyArray_IS_C_CONTIGUOUS(a):
+            return False
+    for d in range(cnp.PyArray_NDIM(result)):
+        if d < dim:
+            outer *= cnp.PyArray_DIM(result, d)
+        elif d > dim:
+            inner *= cnp.PyArray_DIM(result, d)
+    row = inner * cnp.PyArray_DIM(result, dim)
+    for a in arrays:
+        size = inner * cnp.PyArray_DIM(a, dim)
+        for at in range(outer):
+            memcpy(<char*>cnp.PyArray_DATA(result) + at * row + start, <char*>cnp.PyArray_DATA(a) + at * size, size)
+        start += size
+    return True
 
 
 def stack(arrays, Py_ssize_t dim, ndarray out=None):

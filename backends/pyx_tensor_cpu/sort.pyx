@@ -516,11 +516,27 @@ def kthvalue(cnp.ndarray array not None, Py_ssize_t k, Py_ssize_t dim, bint keep
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
 
 
+cdef bint has_nan(cnp.ndarray rows):
+    cdef Py_ssize_t i
+    cdef bint found = False
+    cdef const float* singles = <const float*>cnp.PyArray_DATA(rows)
+    cdef const double* doubles = <const double*>cnp.PyArray_DATA(rows)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(rows) or cnp.PyArray_TYPE(rows) != cnp.NPY_FLOAT32 and cnp.PyArray_TYPE(rows) != cnp.NPY_FLOAT64:
+        return np.isnan(rows).any()
+    if cnp.PyArray_TYPE(rows) == cnp.NPY_FLOAT32:
+        for i in range(cnp.PyArray_SIZE(rows)):
+            found |= singles[i] != singles[i]
+    else:
+        for i in range(cnp.PyArray_SIZE(rows)):
+            found |= doubles[i] != doubles[i]
+    return found
+
+
 def median(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the lower median; of the first NaN where there is one."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "median")
     values, order = kth_of_rows(rows, (row_length(rows) - 1) // 2, "median")
-    if kinds[code_of(rows)] == FLOATING:
+    if kinds[code_of(rows)] == FLOATING and has_nan(rows):
         nan = np.isnan(rows)
         order = np.where(nan.any(axis=-1, keepdims=True), nan.argmax(axis=-1, keepdims=True), order)
         values = take_rows(rows, order)
