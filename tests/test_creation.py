@@ -193,3 +193,24 @@ def test_new_tensors_by_example_keep_what_is_not_given():
     with pytest.raises(RuntimeError, match="negative dimension"):
         like.new_zeros(-1)
     assert torch.zeros_like(torch.zeros(2, 3).t()).stride() == (1, 3)
+
+
+@pytest.mark.parametrize("arguments", [(0, 1, 0.1), (2.5,), (5, 0, -0.5), (0.0, 0.0), (-1.5, 3), (0, 1e-3, 1e-4), (10, 0, -3), (3, 3, 1.0), (0.5, 2**40 * 1e-6, 1e4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranges_of_floats(arguments, dtype):
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        made = torch.arange(*arguments)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    start, end, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    expected = start + np.arange(int(np.ceil((end - start) / step)), dtype=np.float64) * step
+    assert made.dtype is (torch.int64 if set(map(type, arguments)) == {int} else getattr(torch, dtype))
+    np.testing.assert_array_equal(made.numpy(), expected.astype(made.dtype.name if hasattr(made.dtype, "name") else dtype))
+
+
+@pytest.mark.parametrize("arguments, message", [((0, 1, -0.5), "inconsistent"), ((0.0, 1, 0.0), "nonzero"), ((0, float("inf"), 1.0), "unsupported range"),
+                                                ((float("nan"), 1), "unsupported range"), ((0.0, 2**70), "unsupported range")])
+def test_ranges_of_floats_that_cannot_be(arguments, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.arange(*arguments)

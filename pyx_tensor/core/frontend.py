@@ -18,6 +18,7 @@ from .tensor import TensorBase, register_classes
 
 
 _BFLOAT16 = by_name["bfloat16"]
+_CPU = make_device("cpu")
 
 
 def _needs_detach(tensor):
@@ -268,7 +269,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def cpu(self, memory_format=None):
         """This tensor on the cpu."""
-        return self.to("cpu", memory_format=memory_format)
+        return self.to(_CPU, memory_format=memory_format)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None, **early):
         """This tensor on a CUDA device (the current one). `non_blocking` was `async` early on, a keyword of Python since: `cuda(**{"async": True})`."""

@@ -93,6 +93,19 @@ def int_range(Py_ssize_t start, Py_ssize_t end, Py_ssize_t step):
     return out
 
 
+def float_range(double start, double step, Py_ssize_t count, DType dtype not None):
+    """`count` numbers of float32 or float64, `step` apart."""
+    cdef cnp.ndarray out = host_array("arange", (count,), dtype)
+    cdef Py_ssize_t i
+    if dtype is float32:
+        for i in range(count):
+            (<float*>cnp.PyArray_DATA(out))[i] = <float>(start + <double>i * step)
+    else:
+        for i in range(count):
+            (<double*>cnp.PyArray_DATA(out))[i] = start + <double>i * step
+    return out
+
+
 def diagonal_of_ones(Py_ssize_t rows, Py_ssize_t columns, DType dtype not None):
     """A matrix with ones on its diagonal and zeros elsewhere."""
     cdef cnp.ndarray out = host_array("eye", (rows, columns), dtype)

@@ -115,10 +115,10 @@ def _as_operand(B, number, input):
 @op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
 def clamp_min(B, input: T, min: T):
     """`input`, at least `min`."""
-    return B.clamp(input, min=min)
+    return B.clamp(input, min, None)
 
 
 @op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
 def clamp_max(B, input: T, max: T):
     """`input`, at most `max`."""
-    return B.clamp(input, max=max)
+    return B.clamp(input, None, max)

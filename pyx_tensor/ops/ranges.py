@@ -1,12 +1,21 @@
 """Numbers at equal distances: arange, range, linspace, logspace."""
+import math
+
 import numpy as np
 
 from ..core.definitions import publish_function as creates
 from ..core.dtype import by_name, get_default_dtype, read_dtype
-from ..core.host_data import fill_linspace, from_host, host_array, int_range
+from ..core.host_data import fill_linspace, float_range, from_host, host_array, int_range
 from ..core.operands import one_int
 from ..core.protocol import allocating
 from ..core.tensor import TensorBase
+
+
+def _are_usual_floats(start, end, step):
+    """Python's numbers, one of them a float at least, that are exact as floats and need none of the checks below."""
+    kinds = {type(start), type(end), type(step)}
+    return (float in kinds and kinds <= {int, float} and abs(start) < 2**53 and abs(end) < 2**53 and 0 < abs(step) < 2**53
+            and 0 <= (end - start) / step < 2**40)
 
 
 def _check_range_bounds(name, **bounds):
@@ -44,6 +53,9 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
         raise TypeError('arange() missing 1 required positional argument: "end"')
     if type(start) is type(end) is type(step) is int and dtype is None and out is None and step > 0 and -2**62 < start <= end < 2**62 and step < 2**62:
         return from_host(int_range(start, end, step), by_name["int64"], device, requires_grad)
+    if dtype is None and out is None and get_default_dtype().itemsize >= 4 and _are_usual_floats(start, end, step):
+        dtype = get_default_dtype()
+        return from_host(float_range(start, step, math.ceil((end - start) / step), dtype), dtype, device, requires_grad)
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     _check_range_bounds("arange", start=start, end=end, step=step)
     dtype = out.dtype if out is not None and dtype is None else _range_dtype(dtype, start, end, step)
