@@ -81,3 +81,31 @@ def test_results_of_other_dtypes(name, dtype, expected):
 def test_mean_of_integers_is_refused():
     with pytest.raises(RuntimeError, match="floating point or complex"):
         made("int64", 1).mean()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int64", "uint8"])
+def test_numbers_among_the_operands_keep_a_tensors_dtype(dtype):
+    x = torch.tensor([0, 1, 5], dtype=getattr(torch, dtype))
+    assert x.clamp(1, 3).dtype is x.dtype and x.clamp(1, 3).tolist() == [1, 1, 3] and torch.where(x > 0, x, 2).tolist() == [2, 1, 5]
+    assert (x.clamp(0.5, 3).dtype is x.dtype) is x.is_floating_point() and torch.where(x > 0, 0.5, x).is_floating_point()
+    before = x._version
+    assert x.clamp_(1, 3) is x and x.tolist() == [1, 1, 3] and x._version == before + 1
+    assert x.mul_(2) is x and x.add_(1).tolist() == [3, 3, 7] and x._version == before + 3 and x.dtype is getattr(torch, dtype)
+
+
+def test_numbers_written_over_a_tensor_are_checked():
+    x = torch.ones(2, requires_grad=True)
+    for write in (lambda: x.clamp_(0, 1), lambda: x.mul_(2), lambda: x.relu_()):
+        with pytest.raises(RuntimeError, match="leaf"):
+            write()
+    y = torch.ones(3)
+    product = (y * x[:1]).sum()
+    y.mul_(3.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+    with pytest.raises(RuntimeError):
+        torch.ones(2, dtype=torch.int64).mul_(0.5)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.ones(1).expand(3).mul_(2.0)
+    view = torch.zeros(2, 3).t()
+    assert view.add_(1.0).tolist() == [[1, 1]] * 3 and view.is_contiguous() is False
