@@ -14,7 +14,7 @@ _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "fl
 
 
 class _TypeInfo:
-    """Read-only attributes, equality by dtype, and a repr that lists ``_shown`` with six digits."""
+    """Read-only attributes, equality by dtype, and a repr that lists ``_shown`` with six digits. There is one object for each dtype."""
 
     __slots__ = ()
     _shown = ()
@@ -62,12 +62,11 @@ class finfo(_TypeInfo):
     _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __new__(cls, type=_DEFAULT):
-        return _finfo(cls, get_default_dtype() if type is _DEFAULT else type)
+        return _finfo(cls, _dtype_name("finfo", get_default_dtype() if type is _DEFAULT else type))
 
 
 @functools.cache
-def _finfo(cls, type):
-    name = _dtype_name("finfo", type)
+def _finfo(cls, name):
     try:
         limits = ml_dtypes.finfo(_REAL_PARTS.get(name, name))
     except (TypeError, ValueError):
@@ -96,12 +95,11 @@ class iinfo(_TypeInfo):
     _shown = ("min", "max")
 
     def __new__(cls, type):
-        return _iinfo(cls, type)
+        return _iinfo(cls, _dtype_name("iinfo", type))
 
 
 @functools.cache
-def _iinfo(cls, type):
-    name = _dtype_name("iinfo", type)
+def _iinfo(cls, name):
     try:
         limits = np.iinfo(name)
     except (TypeError, ValueError):
