@@ -156,7 +156,8 @@ def test_a_pickle_of_release_0_1_0(protocol):
         assert x.dtype is getattr(torch, name) and x.tolist() == torch.arange(6).reshape(2, 3).to(x.dtype).tolist()
     assert obj["view"].tolist() == torch.arange(12.0).reshape(3, 4).t()[1:].tolist()
     assert obj["leaf"].requires_grad and type(obj["parameter"]) is nn.Parameter and obj["parameter"].tolist() == [3, 3]
-    assert obj["model"](torch.ones(1, 3)).tolist() == obj["output"] and not obj["model"].training
+    # another processor's kernels may add in another order
+    assert obj["model"](torch.ones(1, 3)).tolist() == [pytest.approx(row, rel=1e-6) for row in obj["output"]] and not obj["model"].training
     assert torch.rand(2, generator=obj["generator"]).tolist() == obj["next"]
     assert obj["plain"] == (torch.Size([2, 3]), torch.float16, torch.device("cpu"), torch.channels_last, torch.finfo(torch.float32))
     obj["model"](torch.ones(1, 3)).sum().backward()

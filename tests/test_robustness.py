@@ -164,7 +164,8 @@ def test_when_memory_runs_out():
         calls = dict(empty=lambda: torch.empty(3000, 30000), add=lambda: x + x, scalar=lambda: x + 1, exp=lambda: x.exp(), matmul=lambda: x @ x,
                      transposed=lambda: x.t() @ x.t(), cat=lambda: torch.cat([x, x]), clone=lambda: x.clone(), contiguous=lambda: x.t().contiguous(),
                      sort=lambda: x.sort(), to=lambda: x.double(), nonzero=lambda: x.nonzero(), where=lambda: torch.where(x > 0, x, x), add_=lambda: x.add_(x.t()),
-                     resize=lambda: small.resize_(100_000_000), softmax=lambda: torch.softmax(x, 0), repeat=lambda: x.repeat(2, 2))
+                     resize=lambda: small.resize_(100_000_000), softmax=lambda: torch.softmax(x, 0), repeat=lambda: x.repeat(2, 2),
+                     inv=lambda: torch.linalg.inv(torch.eye(64)))
         for name, call in calls.items():
             try:
                 call()
@@ -174,7 +175,7 @@ def test_when_memory_runs_out():
         assert (small @ small)[0, 0].item() == 64
     """)
     refused = output.split()
-    assert {"empty", "add", "scalar", "exp", "matmul", "cat", "clone", "sort", "to", "resize", "repeat"} <= set(refused)
+    assert {"empty", "add", "scalar", "exp", "matmul", "cat", "clone", "sort", "to", "resize", "repeat", "inv"} <= set(refused)
 
 
 # --- interrupts ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from pyx_tensor_cpu.openblas cimport (
 )
 from pyx_tensor_cpu.parallel cimport thread_limit, threads_for
 
-from pyx_tensor_cpu.openblas import PACKAGE
 
 cnp.import_array()
 
@@ -69,7 +68,7 @@ cdef int start(Job* job, str op, cnp.ndarray a, bint square=True) except -1:
     if a.ndim < 2 or (square and a.shape[a.ndim - 1] != a.shape[a.ndim - 2]):
         raise ValueError(f"{op}: expected {'square ' if square else ''}matrices, got shape {np.shape(a)}")
     if not openblas.load():
-        raise NotImplementedError(f"{op}: needs OpenBLAS; install the package {PACKAGE}")
+        raise openblas.absence(op)
     job.form = code - F32
     job.m, job.n = a.shape[a.ndim - 1], a.shape[a.ndim - 2]
     job.trans = job.diag = job.option = b'N'

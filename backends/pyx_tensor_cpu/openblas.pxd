@@ -67,4 +67,5 @@ cdef struct OpenBLAS:
 
 cdef OpenBLAS blas
 cdef bint load() except -1
+cdef object absence(str op)
 cdef void use_threads(int n) noexcept nogil
