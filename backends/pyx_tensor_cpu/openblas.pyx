@@ -6,19 +6,14 @@ import ctypes
 import importlib.util
 from pathlib import Path
 
-import numpy as np
-
 from pyx_tensor.core.protocol import OutOfMemoryError
-
-cnp.import_array()
 
 cdef extern from "pages.h" nogil:
     void* pages_allocate(size_t size)
     void pages_release(void* data, size_t size)
 
 cdef enum:
-    ROOM = 64 << 20               # bytes, more than OpenBLAS takes for one thread
-    SIZE = 200                    # of a product that makes it take them
+    ROOM = 128 << 20              # bytes, more than the library and what it works in take
 
 PACKAGE = "scipy_openblas64"
 LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
@@ -38,33 +33,24 @@ cdef int threads = 0              # what OpenBLAS was last told
 cdef bint load() except -1:
     """Fill ``blas`` on the first call; False when the library is missing, lacks a function, or can't have its memory now."""
     global state
-    if state == 0:
-        if library is None and not _open():
-            state = -1
-        elif _take_memory():
-            state = 1
+    if state == 0 and _has_room():
+        state = 1 if _open() else -1
     return state == 1
 
 
 cdef object absence(str op):
     """The exception for an operation that needs OpenBLAS, where ``load`` is False."""
-    if library is not None:
+    if state == 0:
         return OutOfMemoryError(f"{op}: OpenBLAS can't have the {ROOM >> 20} MB that it works in")
     return NotImplementedError(f"{op}: needs OpenBLAS; install the package {PACKAGE}")
 
 
-cdef bint _take_memory() except -1:
-    """Have OpenBLAS take the memory that it works in, if there is enough: where it can't have it later, it ends the process."""
+cdef bint _has_room() noexcept:
+    """Whether there is the memory that OpenBLAS works in. It takes it as it is opened, and ends the process where it can't."""
     cdef void* room = pages_allocate(ROOM)
-    cdef i64 n = SIZE
-    cdef float one = 1, zero = 0
-    cdef cnp.ndarray square
     if room == NULL:
         return False
     pages_release(room, ROOM)
-    square = np.zeros((SIZE, SIZE), np.float32)
-    use_threads(1)
-    blas.gemm[0](b"N", b"N", &n, &n, &n, &one, cnp.PyArray_DATA(square), &n, cnp.PyArray_DATA(square), &n, &zero, cnp.PyArray_DATA(square), &n)
     return True
 
 
