@@ -103,7 +103,10 @@ class _Operand:
 
 
 def _contract(a, b, keep):
-    """The product of two operands, summed over the labels that nothing else needs: both as matrices, and what comes of them."""
+    """The product of two operands, summed over the labels that nothing else needs: the operation that it takes, and what comes of it.
+
+    It is a product of matrices, or where nothing is summed over one of elements.
+    """
     shared = [l for l in a.labels if l in b.labels]
     for l in list(shared):      # a broadcast dim of size 1 counts as missing
         if a.size(l) != b.size(l):
@@ -113,15 +116,24 @@ def _contract(a, b, keep):
     b.sum([l for l in b.labels if l not in keep and l not in a.labels])
     batch, inner = [l for l in shared if l in keep], [l for l in shared if l not in keep]
     rows, columns = [l for l in a.labels if l not in shared], [l for l in b.labels if l not in shared]
+    if not inner:
+        a.arrange(batch + rows)
+        b.arrange(batch + columns)
+        shape = [*a.shape, *b.shape[len(batch):]]
+        if columns:
+            a.changes.append(("reshape", ((*a.shape, *[1] * len(columns)),)))
+        if rows:
+            b.changes.append(("reshape", ((*b.shape[:len(batch)], *[1] * len(rows), *b.shape[len(batch):]),)))
+        return "mul", _Operand(batch + rows + columns, shape)
     a.arrange(batch + rows + inner)
     b.arrange(batch + inner + columns)
     labels, shape = batch + rows + columns, [*a.shape[:len(batch) + len(rows)], *b.shape[len(batch) + len(inner):]]
     if len(batch) <= 1 == len(rows) == len(inner) == len(columns):        # they are matrices, or a batch of them, already
-        return _Operand(labels, shape)
+        return "matmul", _Operand(labels, shape)
     lead, depth = (_product(a.shape[:len(batch)]),) if batch else (), _product(b.size(l) for l in inner)
     a.changes.append(("reshape", ((*lead, _product(a.size(l) for l in rows), depth),)))
     b.changes.append(("reshape", ((*lead, depth, _product(b.size(l) for l in columns)),)))
-    return _Operand(labels, shape, [("reshape", (shape,))])
+    return "matmul", _Operand(labels, shape, [("reshape", (shape,))])
 
 
 def _cost(a, b, sizes):
@@ -142,7 +154,7 @@ def _common_sizes(operands):
 
 @functools.lru_cache(maxsize=512)
 def _plan(equation, shapes):
-    """The products in order, as (place of the left operand, of the right one, changes of each before), and the changes of the last result.
+    """The products in order, as (operation, place of the left operand, of the right one, changes of each before), and the changes of the last result.
 
     Operands leave the list when they are multiplied, and the product is put at its end.
     """
@@ -155,8 +167,9 @@ def _plan(equation, shapes):
         pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
         i, j = min(pairs, key=lambda p: _cost(operands[p[0]], operands[p[1]], sizes)) if len(operands) > 2 else (0, 1)
         b, a = operands.pop(j), operands.pop(i)
-        operands.append(_contract(a, b, {*result, *(l for other in operands for l in other.labels)}))
-        products.append((i, j, a.changes, b.changes))
+        name, product = _contract(a, b, {*result, *(l for other in operands for l in other.labels)})
+        operands.append(product)
+        products.append((name, i, j, a.changes, b.changes))
     last = operands[0]
     last.sum([l for l in last.labels if l not in result])
     last.arrange(list(result))
@@ -174,9 +187,9 @@ def _einsum(B, operands: Ts, equation):
     """`einsum` after its arguments were sorted out."""
     operands = list(operands)
     products, changes = _plan(equation, tuple([tuple(t.shape) for t in operands]))
-    for i, j, left, right in products:
+    for name, i, j, left, right in products:
         b, a = operands.pop(j), operands.pop(i)
-        operands.append(B.matmul(_changed(B, a, left), _changed(B, b, right)))
+        operands.append(getattr(B, name)(_changed(B, a, left), _changed(B, b, right)))
     return _changed(B, operands[0], changes)
 
 
