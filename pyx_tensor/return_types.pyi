@@ -3,10 +3,6 @@ from typing import NamedTuple
 
 from . import Tensor
 
-class _aminmax(NamedTuple):
-    min: Tensor
-    max: Tensor
-
 class _batch_norm(NamedTuple):
     output: Tensor
     mean: Tensor

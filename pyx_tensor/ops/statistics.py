@@ -37,10 +37,10 @@ def aminmax(B, input: T, *, dim=None, keepdim=False):
     """The smallest and the largest element, of all or along a dim."""
     if input.numel() == 0 and (dim is None or not input.shape[dim]):
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    return B._aminmax(input, () if dim is None else dim, keepdim)
+    return tuple(B._aminmax(input, () if dim is None else dim, keepdim))
 
 
-@op(hidden=True, entry="aminmax", returns=("min", "max"))
+@op(hidden=True, entry="aminmax")
 def _aminmax(B, input: T, dim: Dims = (), keepdim=False):
     """`aminmax` of an input with elements."""
     return B.amin(input, dim, keepdim), B.amax(input, dim, keepdim)
