@@ -570,3 +570,13 @@ def test_complex_outputs_need_a_gradient_to_start_from():
         (x * x).backward()
     (x * x).backward(torch.tensor([1 + 0j]))
     assert x.grad.tolist() == [-2j]
+
+
+def test_flattening_a_part_that_is_out_of_date_looks_at_its_values_alone():
+    """A part of `unbind` has no place in the graph once its base was written, but its values may be looked at, as in PyTorch."""
+    base = torch.arange(6.0, requires_grad=True).reshape(2, 3).clone()
+    part = base.unbind()[1]
+    base.mul_(2)
+    assert part.flatten().tolist() == [6, 8, 10]
+    with pytest.raises(RuntimeError, match="Output 1 of Unbind"):
+        part.sum()

@@ -315,7 +315,7 @@ cdef class Op(Parameters):
         cdef Operands seen = Operands.__new__(Operands)
         cdef list arrays = [], bound = list(args) if self.has_dims else args      # the general path sees dims as they were given
         cdef int i, kind
-        seen.recorded = not self.nograd and not get_mode() & NO_GRAD
+        seen.recorded = self.gradient is not None and not self.nograd and not get_mode() & NO_GRAD
         for i in range(self.n_params):
             kind = self.kinds[i]
             value = args[i]
@@ -349,10 +349,10 @@ cdef class Op(Parameters):
         if seen.first is None:
             return NotImplemented
         entry = self.entry(seen.first.device)
-        if entry is None or seen.needs_grad and self.gradient is None:
+        if entry is None or (self.gradient is None and not self.nograd and not get_mode() & NO_GRAD and any_needs_grad(args)):
             if self.primitive or self.refuse is not None or not all_plain(args):
                 return NotImplemented
-            return self.finish_default(args, seen.first.device, seen.needs_grad and self.gradient is not None)
+            return self.finish_default(args, seen.first.device, seen.needs_grad)
         if seen.mixed or seen.like is None or (FLOAT <= self.promote < SAME and seen.like.dtype.category < FLOATING):
             return NotImplemented
         if seen.has_numbers and not self.place_numbers(args, arrays, seen.like):
