@@ -580,3 +580,18 @@ def test_flattening_a_part_that_is_out_of_date_looks_at_its_values_alone():
     assert part.flatten().tolist() == [6, 8, 10]
     with pytest.raises(RuntimeError, match="Output 1 of Unbind"):
         part.sum()
+
+
+@pytest.mark.parametrize("write", [lambda y: y.lt_(5), lambda y: y.eq_(y), lambda y: y.logical_not_(), lambda y: y.ne_(3)])
+def test_comparisons_in_place_cut_the_history(write):
+    x = leaf(1, 2, 3, 4)
+    y = x * 3
+    write(y[:2])
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 3, 3]
+    with pytest.raises(RuntimeError, match="leaf"):
+        write(x)
+    with torch.no_grad():
+        write(x)
+    assert set(x.tolist()) <= {0, 1} and x.requires_grad

@@ -214,3 +214,10 @@ def test_ranges_of_floats(arguments, dtype):
 def test_ranges_of_floats_that_cannot_be(arguments, message):
     with pytest.raises(RuntimeError, match=message):
         torch.arange(*arguments)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "float64", "complex64"])
+def test_bools_are_numbers_of_every_dtype(dtype):
+    dtype = getattr(torch, dtype)
+    assert torch.tensor(True, dtype=dtype).item() == 1 and torch.tensor([[True, False]], dtype=dtype).tolist() == [[1, 0]]
+    assert torch.tensor([True, 2], dtype=dtype).tolist() == [1, 2] and torch.ones(1).new_tensor(True, dtype=dtype).dtype is dtype

@@ -393,3 +393,12 @@ def test_the_gradient_of_a_few_eigenvalues():
     def largest(x):
         return torch.lobpcg(x + x.mT, k=2)[0]
     assert gradcheck(largest, (a.requires_grad_(),))
+
+
+@PAIR
+def test_integers_of_a_dim_of_size_one_keep_their_dtype(device):
+    two, ones = torch.tensor([2], dtype=torch.int16, device=device), torch.ones(3, 1, dtype=torch.int16, device=device)
+    found = torch.inner(two, ones)
+    assert found.dtype is torch.int16 and found.tolist() == [2, 2, 2]
+    spread = torch.tensordot(ones, torch.ones(4, 2, dtype=torch.int16, device=device), 1)
+    assert spread.dtype is torch.int16 and spread.tolist() == [[4, 4]] * 3

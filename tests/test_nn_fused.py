@@ -179,3 +179,17 @@ def test_adam_counts_steps_once():
         weight.sum().backward()
         optimizer.step()
         assert float(optimizer.state[weight]["step"]) == step
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), (2, 3, 4)])
+@pytest.mark.parametrize("bias_shape", [(), (1,)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_a_linear_map_takes_one_number_as_its_bias(shape, bias_shape, dtype):
+    bias = torch.full(bias_shape, 2, dtype=dtype)
+    for rows in (1, 3):
+        out = torch.nn.functional.linear(torch.ones(shape, dtype=dtype), torch.ones(rows, 4, dtype=dtype), bias)
+        assert out.shape == (*shape[:-1], rows) and out.unique().tolist() == [6]
+    if dtype.is_floating_point:
+        bias.requires_grad = True
+        torch.nn.functional.linear(torch.ones(shape), torch.ones(3, 4), bias).sum().backward()
+        assert bias.grad.shape == bias_shape and bias.grad.item() == out.numel()

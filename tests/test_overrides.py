@@ -143,3 +143,35 @@ def test_dims_are_seen_as_they_were_given():
             return args[1]
     index = torch.tensor([0]).as_subclass(Told)
     assert torch.gather(torch.ones(2), -1, index) == -1 and torch.index_select(torch.ones(2, 2), -2, index) == -2
+
+
+@pytest.mark.parametrize("name,make", [
+    ("new_zeros", lambda x: x.new_zeros(2)), ("new_ones", lambda x: x.new_ones((2,), dtype=torch.int64)), ("new_empty", lambda x: x.new_empty(size=(2,))),
+    ("new_full", lambda x: x.new_full((2,), 3)), ("new_tensor", lambda x: x.new_tensor([1, 2])),
+    ("rand_like", torch.rand_like), ("randn_like", lambda x: torch.randn_like(x, dtype=torch.float64))])
+def test_makers_by_example_give_the_examples_type(name, make):
+    assert type(make(torch.zeros(2).as_subclass(Marked))) is Marked
+    x = torch.zeros(2).as_subclass(Logged)
+    SEEN.clear()
+    assert type(make(x)) is Logged and SEEN == [name] and make(x).shape == (2,)
+    assert make(torch.zeros(2)).dtype is make(x).dtype
+
+
+def test_modes_see_makers_by_example():
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            SEEN.append(func.__name__)
+            return func(*args, **kwargs or {})
+    SEEN.clear()
+    x = torch.zeros(2)
+    with Mode():
+        assert x.new_zeros(3).shape == (3,) and x.new_full((1,), 2).item() == 2
+    assert SEEN == ["new_zeros", "new_full"]
+
+
+def test_tensor_copies_a_subclass_to_a_plain_tensor():
+    for kind in (Marked, Logged):
+        x = torch.ones(2).as_subclass(kind)
+        SEEN.clear()
+        assert type(torch.tensor(x)) is torch.Tensor and type(torch.tensor(x, dtype=torch.int64)) is torch.Tensor and not SEEN
+        assert torch.tensor(x, requires_grad=True).requires_grad

@@ -216,3 +216,13 @@ def test_names():
     assert S.round(torch.tensor([1.26]), decimals=1).item() == pytest.approx(1.3)
     with pytest.raises(TypeError, match="dim"):
         S.softmax(torch.zeros(2))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_products_with_logarithms_of_integers_are_as_exact_as_their_dtype(device):
+    n = torch.tensor([2, 3], device=device)
+    for function, x in ((torch.xlogy, n), (S.xlog1py, n - 1)):
+        exact = function(torch.ones(2, dtype=torch.float64, device=device), x)
+        assert exact.dtype is torch.float64 and np.allclose(exact.tolist(), [math.log(2), math.log(3)], rtol=1e-15, atol=0)
+        assert function(torch.ones(2, dtype=torch.bfloat16, device=device), x).dtype is torch.bfloat16
+        assert function(n, x).dtype is torch.float32

@@ -274,7 +274,7 @@ def dot(cnp.ndarray a, cnp.ndarray b):
 
 
 def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
-    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,). Without bias weight may be (in,)."""
+    """a weight^T + bias over the last dimension of a; weight is (out, in), bias (out,) or one number. Without bias weight may be (in,)."""
     cdef int code = code_of(a), nd = cnp.PyArray_NDIM(a), i
     cdef Product p
     cdef Matrix w
@@ -282,6 +282,8 @@ def linear(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray bias=None):
     cdef cnp.ndarray out
     if bias is None and cnp.PyArray_NDIM(weight) == 1:
         return matmul(a, weight)
+    if bias is not None and cnp.PyArray_NDIM(bias) <= 1 and cnp.PyArray_SIZE(bias) == 1 and cnp.PyArray_NDIM(weight) == 2:
+        bias = np.broadcast_to(bias, cnp.PyArray_DIMS(weight)[0])
     check_linear(code, a, weight, bias)
     if not has_kernel(code):
         return _in_float32(linear, a.dtype, (a, weight, bias))

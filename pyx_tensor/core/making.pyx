@@ -2,7 +2,7 @@
 from .conversion cimport in_order
 from .device cimport Device, as_device
 from .dtype cimport DType, bool_, default_float, int64
-from .mode cimport INFERENCE, get_mode
+from .mode cimport INFERENCE, INTERCEPT, get_mode
 from .operands cimport fits_surely, is_plain
 from .tensor cimport TensorBase, new_tensor
 from .memory_format import preserve_format
@@ -96,7 +96,8 @@ def maker(fill, general):
 def new_maker(fill, general):
     """The method `new_zeros` and its kin; `general(tensor, sizes, options)`."""
     def make(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **names):
-        if is_plain(self) and device is None and layout is None and not pin_memory and not names and (dtype is None or isinstance(dtype, DType)):
+        if (is_plain(self) and not get_mode() & INTERCEPT and device is None and layout is None and not pin_memory and not names
+                and (dtype is None or isinstance(dtype, DType))):
             result = at_once(size, fill, (<TensorBase>self).dtype if dtype is None else <DType>dtype, (<TensorBase>self).device, requires_grad)
             if result is not None:
                 return result

@@ -112,7 +112,7 @@ cdef class WritableOp(Op):
     cdef object dispatch_inplace(self, list args, bint operator):
         cdef TensorBase target
         cdef unsigned int mode = get_mode()
-        cdef bint record
+        cdef bint record, cuts
         cdef OpNode node = None
         if not isinstance(args[0], TensorBase):
             raise TypeError(f"{self.name}_(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
@@ -121,6 +121,7 @@ cdef class WritableOp(Op):
                 if not (isinstance(item, (TensorBase, cnp.ndarray)) or is_scalar(item)):
                     return NotImplemented
         target = <TensorBase>args[0]
+        cuts = not mode & (NO_GRAD | INFERENCE) and self.nograd and target.needs_grad()
         record = not mode & (NO_GRAD | INFERENCE) and not self.nograd
         check_no_inference(target)
         if record:
@@ -131,6 +132,10 @@ cdef class WritableOp(Op):
             bound = list(args)
             self.normalise(bound)
             return self.writer(B, *bound)
+        if cuts:    # nothing that was recorded reaches the result: a copy of it cuts the target's history
+            result = self.run(list(args))
+            self.check_result(target, result)
+            return target.copy_(result)
         if record and self.gradient is None:
             # composite: its parts are recorded on a copy (they may keep their input, which is overwritten below)
             result = self.run(apart(args, target))

@@ -162,6 +162,8 @@ full_like = creates(_named(full_like_maker(_full_like), "full_like", "A tensor o
 
 def _new_method(name, fill):
     def general(self, sizes, dtype, device, requires_grad, layout, pin_memory, names):
+        if overrides.is_asked_about(self):
+            return overrides.ask(methods[name], (self,), (self, *sizes), dict(names, dtype=dtype, device=device, requires_grad=requires_grad))
         return _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
                     layout or self.layout)
     methods[name] = _named(new_maker(fill, general), name, "A new tensor of the given shape, with this one's dtype and device unless others are given.")
@@ -173,6 +175,8 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
+    if overrides.is_asked_about(self):
+        return overrides.ask(new_full, (self,), (self, size, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     fill_value = one_number("new_full", "fill_value", fill_value)
     dtype = read_dtype("new_full", dtype)
     check_scalar("new_full", "fill_value", fill_value, dtype or self.dtype)
@@ -181,6 +185,8 @@ def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=F
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """A copy of data, with this tensor's dtype and device unless others are given."""
+    if overrides.is_asked_about(self):
+        return overrides.ask(new_tensor, (self,), (self, data), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
@@ -246,7 +252,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """
     dtype = read_dtype("tensor", dtype)
     if isinstance(data, TensorBase):
-        result = data.detach().clone().to(dtype=dtype, device=device)
+        with overrides.disabled():      # of a subclass too a plain tensor is made
+            result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
     numbers = array_of_numbers(data, dtype)
     if numbers is not None:

@@ -20,7 +20,7 @@ def _explain_linear(input, weight, bias):
         rows = input.numel() // max(input.shape[-1], 1) if input.ndim else 1
         columns = input.shape[-1] if input.ndim else 1
         return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {'x'.join(map(str, reversed(weight.shape)))})"
-    if bias is not None and bias.shape[-1:] not in (weight.shape[:1], (1,)):
+    if bias is not None and bias.shape[-1:] not in (weight.shape[:1], (1,), ()):
         return (f"The expanded size of the tensor ({weight.shape[0]}) must match the existing size ({bias.shape[-1]}) at "
                 f"non-singleton dimension 1.  Target sizes: {[*input.shape[:-1], weight.shape[0]]}.  Tensor sizes: {list(bias.shape)}")
     return None
@@ -47,7 +47,7 @@ def linear(B, input: T, weight: T, bias: T = None):
 
     Args:
         input: (*, in_features). weight: (out_features, in_features), or (in_features) for one output without a dim.
-        bias: (out_features), optional.
+        bias: (out_features) or one number for all, optional.
     """
     message = _explain_linear(input, weight, bias)
     if message is not None:

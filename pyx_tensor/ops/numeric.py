@@ -115,10 +115,11 @@ def _zero_wins(B, product, input, other):
 
 
 def _both(B, input, other):
-    """Two operands, one of which may be a number, as tensors."""
+    """Two operands, one of which may be a number, as tensors; of their common dtype where that isn't an integer's."""
     dtype = B.result_type(input, other)
     dtype = dtype if dtype.is_floating_point or dtype.is_complex else None
-    return [x if isinstance(x, TensorBase) else B.scalar_tensor(x, dtype=dtype) for x in (input, other)]
+    operands = [x if isinstance(x, TensorBase) else B.scalar_tensor(x, dtype=dtype) for x in (input, other)]
+    return operands if dtype is None else [x.to(dtype) for x in operands]
 
 
 @op(promote="float", hidden=True, grad_name="Xlogy", vjp=_product_with_log(lambda B, x: B.log(x), lambda B, x: x))

@@ -109,7 +109,7 @@ def check_range(array, dtype):
     """Refuse Python numbers that the dtype can't hold; values of an ndarray wrap instead."""
     if array.dtype.kind == "c" and not dtype.is_complex:
         raise TypeError(f"tensor(): elements of argument 'data' must be real numbers for dtype {dtype}, not complex")
-    if dtype.is_floating_point or dtype.is_complex or dtype.itemsize == 1 and array.dtype.kind == "b" or not array.size or dtype.name == "bool":
+    if dtype.is_floating_point or dtype.is_complex or array.dtype.kind == "b" or not array.size or dtype.name == "bool":
         return
     low, high = integer_range(dtype)
     if not (array.min() >= low and array.max() < high + 1):       # NaN fails both

@@ -1,6 +1,7 @@
 """Random tensors: PyTorch's stream (core/random.py), drawn on the host and brought to the tensor's device."""
 import numpy as np
 
+from ..core import overrides
 from ..core import random as _stream
 from ..core.definitions import methods, op
 from ..core.definitions import publish_function as creates
@@ -114,6 +115,8 @@ def _sized(name, draw, meaning):
         return _drawn(name, sizes_of(name, size, names.get("size")), draw, (), dtype, device, requires_grad, generator, out)
 
     def make_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+        if overrides.is_asked_about(input):
+            return overrides.ask(make_like, (input,), (input,), dict(generator=generator, dtype=dtype, device=device, requires_grad=requires_grad))
         return _drawn(name, tuple(input.shape), draw, (), dtype or input.dtype, device or input.device, requires_grad, generator,
                       strides=strides_for(input, memory_format))
     make.__name__ = make.__qualname__ = name

@@ -189,9 +189,9 @@ def tensordot(B, a: T, b: T, dims=2):
     left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
     for i, j in zip(left, right):      # a dim of size 1 broadcasts: the other's sum is what counts
         if a.shape[i] == 1:
-            b = B.sum(b, j, True)
+            b = B.sum(b, j, True, dtype=b.dtype)
         elif b.shape[j] == 1:
-            a = B.sum(a, i, True)
+            a = B.sum(a, i, True, dtype=a.dtype)
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
     keep_a = [d for d in range(a.ndim) if d not in left]
