@@ -221,3 +221,14 @@ def test_bools_are_numbers_of_every_dtype(dtype):
     dtype = getattr(torch, dtype)
     assert torch.tensor(True, dtype=dtype).item() == 1 and torch.tensor([[True, False]], dtype=dtype).tolist() == [[1, 0]]
     assert torch.tensor([True, 2], dtype=dtype).tolist() == [1, 2] and torch.ones(1).new_tensor(True, dtype=dtype).dtype is dtype
+
+
+def test_lists_that_hold_themselves_are_refused():
+    data = [1]
+    data.append(data)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    for bad in (data, data[1:], deep):
+        with pytest.raises((RecursionError, ValueError, TypeError)):
+            torch.tensor(bad)

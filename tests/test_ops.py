@@ -233,3 +233,13 @@ def test_number_operands_are_refused_as_in_pytorch():
         with pytest.raises(TypeError, match="must be Tensor, not"):
             refused()
     assert (2 > x).all() and torch.pow(2, x).sum() == 4 and torch.remainder(5, x).sum() == 0
+
+
+def test_extrema_of_nothing_are_refused_as_in_pytorch():
+    nothing = torch.zeros(2, 0)
+    for function in (torch.amax, torch.amin, torch.argmax, torch.max, torch.min, lambda x, dim: torch.aminmax(x, dim=dim)):
+        with pytest.raises(IndexError, match="non-zero size"):
+            function(nothing, -1)
+    for function in (torch.amax, torch.amin, torch.max, torch.min, torch.aminmax):
+        with pytest.raises(RuntimeError):
+            function(nothing)

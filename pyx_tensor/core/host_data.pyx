@@ -121,12 +121,14 @@ def diagonal_of_ones(Py_ssize_t rows, Py_ssize_t columns, DType dtype not None):
 
 
 # --- Python's numbers ---------------------------------------------------------------------------------------------
-def only_python_numbers(data):
-    """True for ints, floats and bools, and for lists and tuples of them and of one another."""
+def only_python_numbers(data, int depth=0):
+    """True for ints, floats and bools, and for lists and tuples of them and of one another, no deeper than a tensor may have dims."""
     if type(data) is not list and type(data) is not tuple:
         return type(data) is float or type(data) is int or type(data) is bool
+    if depth == MAX_DIMS:       # it may hold itself
+        return False
     for item in data:
-        if not (type(item) is float or type(item) is int or type(item) is bool or (type(item) is list or type(item) is tuple) and only_python_numbers(item)):
+        if not (type(item) is float or type(item) is int or type(item) is bool or (type(item) is list or type(item) is tuple) and only_python_numbers(item, depth + 1)):
             return False
     return True
 

@@ -35,7 +35,7 @@ def nanmean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None)
 @op(exact_out=True, returns=("min", "max"))
 def aminmax(B, input: T, *, dim=None, keepdim=False):
     """The smallest and the largest element, of all or along a dim."""
-    if input.numel() == 0 and (dim is None or not input.shape[dim]):
+    if input.numel() == 0 and dim is None:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     return tuple(B._aminmax(input, () if dim is None else dim, keepdim))
 
