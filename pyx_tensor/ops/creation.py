@@ -1,4 +1,6 @@
 """Making tensors: from shapes, from Python data, from arrays."""
+from contextlib import nullcontext
+
 import numpy as np
 
 from ..core import overrides
@@ -160,9 +162,14 @@ def _full_like(input, fill_value, dtype, layout, device, requires_grad, memory_f
 full_like = creates(_named(full_like_maker(_full_like), "full_like", "A tensor of the shape, dtype and device of `input`, every element `fill_value`."))
 
 
+def _is_asked_for_example(t):
+    """Whether somebody wants to see a `new_` method of t; sparse tensors, a subclass, give just their layout."""
+    return overrides.is_asked_about(t) and t.layout is strided
+
+
 def _new_method(name, fill):
     def general(self, sizes, dtype, device, requires_grad, layout, pin_memory, names):
-        if overrides.is_asked_about(self):
+        if _is_asked_for_example(self):
             return overrides.ask(methods[name], (self,), (self, *sizes), dict(names, dtype=dtype, device=device, requires_grad=requires_grad))
         return _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
                     layout or self.layout)
@@ -175,7 +182,7 @@ for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
-    if overrides.is_asked_about(self):
+    if _is_asked_for_example(self):
         return overrides.ask(new_full, (self,), (self, size, fill_value), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     fill_value = one_number("new_full", "fill_value", fill_value)
     dtype = read_dtype("new_full", dtype)
@@ -185,7 +192,7 @@ def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=F
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """A copy of data, with this tensor's dtype and device unless others are given."""
-    if overrides.is_asked_about(self):
+    if _is_asked_for_example(self):
         return overrides.ask(new_tensor, (self,), (self, data), dict(dtype=dtype, device=device, requires_grad=requires_grad))
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
@@ -252,7 +259,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """
     dtype = read_dtype("tensor", dtype)
     if isinstance(data, TensorBase):
-        with overrides.disabled():      # of a subclass too a plain tensor is made
+        with overrides.disabled() if data.layout is strided else nullcontext():      # of a subclass too a plain tensor is made
             result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
     numbers = array_of_numbers(data, dtype)
