@@ -1,6 +1,5 @@
 """Creating, copying, converting and rearranging arrays."""
 cimport numpy as cnp
-from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 from numpy cimport ndarray
 
@@ -8,15 +7,11 @@ import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport *
 from pyx_tensor_cpu.iterate cimport convert_into
-from pyx_tensor_cpu.memory cimport new_array, new_like
+from pyx_tensor_cpu.memory cimport new_array, new_like, view_over
 
 from .memory import empty
 
 cnp.import_array()
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
-                                void* data, int flags, void* obj)
 
 cdef extern from *:
     """
@@ -291,7 +286,7 @@ def stack(arrays, Py_ssize_t dim, ndarray out=None):
         if dim == 0 and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(out):
             memcpy(data, cnp.PyArray_DATA(a), size)
         else:
-            convert_into(view(out, ndim, shape, strides, data), a)
+            convert_into(view_over(out, ndim, shape, strides, data), a)
         data += cnp.PyArray_STRIDE(out, dim)
     return out
 
@@ -317,7 +312,7 @@ def flip(ndarray a not None, dims):
     for d in dims:
         data += max(cnp.PyArray_DIM(a, d) - 1, 0) * strides[d]
         strides[d] = -strides[d]
-    return copy(view(a, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), strides, data))
+    return copy(view_over(a, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), strides, data))
 
 
 def roll(ndarray a not None, shifts, dims):
@@ -388,17 +383,6 @@ def constant_pad_nd(ndarray a not None, pad, value=0):
 
 # ---- views ----
 
-cdef ndarray view(ndarray base, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, char* data):
-    """An array on the memory of `base`; strides in bytes."""
-    cdef cnp.dtype dtype = base.dtype
-    cdef ndarray result
-    Py_INCREF(dtype)                # NumPy steals this reference
-    result = PyArray_NewFromDescr(ndarray, dtype, ndim, <const cnp.npy_intp*>shape, <const cnp.npy_intp*>strides, data,
-                                  cnp.NPY_ARRAY_WRITEABLE if cnp.PyArray_ISWRITEABLE(base) else 0, NULL)
-    cnp.set_array_base(result, base)
-    return result
-
-
 cdef ndarray narrow(ndarray a, int dim, Py_ssize_t start, Py_ssize_t size):
     """The view of `size` elements from `start` on along `dim`."""
     cdef Py_ssize_t shape[MAX_DIMS]
@@ -406,7 +390,7 @@ cdef ndarray narrow(ndarray a, int dim, Py_ssize_t start, Py_ssize_t size):
     for d in range(cnp.PyArray_NDIM(a)):
         shape[d] = cnp.PyArray_DIM(a, d)
     shape[dim] = size
-    return view(a, cnp.PyArray_NDIM(a), shape, <const Py_ssize_t*>cnp.PyArray_STRIDES(a),
+    return view_over(a, cnp.PyArray_NDIM(a), shape, <const Py_ssize_t*>cnp.PyArray_STRIDES(a),
                 <char*>cnp.PyArray_DATA(a) + start * cnp.PyArray_STRIDE(a, dim))
 
 
@@ -437,4 +421,4 @@ def as_strided(ndarray base not None, shape, strides, Py_ssize_t offset):
         d += 1
     if outside or not nothing and (beyond or data + (last + 1) * itemsize > high):
         raise out_of_bounds(shape, strides, offset, (high - low) // itemsize)
-    return view(base, ndim, sizes, steps, data + (0 if nothing else offset * itemsize))
+    return view_over(base, ndim, sizes, steps, data + (0 if nothing else offset * itemsize))

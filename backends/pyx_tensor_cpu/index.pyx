@@ -3,7 +3,6 @@
 Every entry checks all its indices before it writes to an array that is given, so bad input leaves arrays whole; what writes to a
 new one may check on the way.
 """
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 cimport numpy as cnp
 
@@ -13,13 +12,9 @@ from pyx_tensor_cpu.dtypes cimport BF16, F16, code_of
 from pyx_tensor_cpu.indexed cimport (
     ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, add_offsets, all_within,
     contiguous, contiguous_copy, index_range, loop_add, loop_check, loop_init, loop_run)
-from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.memory cimport new_array, view_over
 
 cnp.import_array()
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
-                                void* data, int flags, void* obj)
 
 cdef object INT64 = np.dtype(np.int64)
 cdef dict REDUCTIONS = {"sum": ADD, "mean": ADD, "prod": MULTIPLY, "amax": MAXIMUM, "amin": MINIMUM}
@@ -431,8 +426,6 @@ cdef cnp.ndarray spread_out(cnp.ndarray values, tuple shape):
     cdef Py_ssize_t target[MAX_DIMS]
     cdef int ndim = len(shape), lead = ndim - cnp.PyArray_NDIM(values), d
     cdef bint fits = lead >= 0
-    cdef cnp.dtype dtype = values.dtype
-    cdef cnp.ndarray result
     for d in range(ndim):
         target[d], strides[d] = shape[d], 0
         if fits and d >= lead and cnp.PyArray_DIM(values, d - lead) != 1:
@@ -440,10 +433,7 @@ cdef cnp.ndarray spread_out(cnp.ndarray values, tuple shape):
             strides[d] = cnp.PyArray_STRIDE(values, d - lead)
     if not fits:
         raise RuntimeError(f"shape mismatch: value tensor of shape {sizes(values)} cannot be broadcast to indexing result of shape {list(shape)}")
-    Py_INCREF(dtype)                # NumPy steals this reference
-    result = PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>target, <const cnp.npy_intp*>strides, cnp.PyArray_DATA(values), 0, NULL)
-    cnp.set_array_base(result, values)
-    return result
+    return view_over(values, ndim, target, strides, cnp.PyArray_BYTES(values))
 
 
 def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None, bint accumulate=False):

@@ -1,9 +1,9 @@
 """One loop nest serves every operation that reads or writes an array at indexed places.
 
-Three operands walk together: `array` (read or written at places told by the index), `index` (int64, checked
-beforehand, or on the way where what was written by then doesn't matter) and `dense` (the result of a read, or the values of a write). A dimension along which the index does not
-move is a plain copy, and whole contiguous runs go by memcpy; so gather, index_select, embedding and advanced
-indexing are the same nest with other steps. Writes happen in the order of the index, so the last of several writes to
+Three operands walk together: `array` (read or written at places told by the index), `index` (int64, checked beforehand, or
+on the way where what was written by then doesn't matter) and `dense` (the result of a read, or the values of a write). A
+dimension along which the index does not move is a plain copy, and whole contiguous runs go by memcpy; so gather,
+index_select, embedding and advanced indexing are the same nest with other steps. Writes happen in the order of the index, so the last of several writes to
 one place wins, whatever the number of threads: only dimensions that cannot meet in one element are split.
 """
 from cython.parallel cimport prange

@@ -269,6 +269,17 @@ cdef cnp.ndarray make(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strid
     return result
 
 
+cdef cnp.ndarray view_over(cnp.ndarray base, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, char* data):
+    """An array on the memory of `base`; strides in bytes."""
+    cdef cnp.dtype dtype = base.dtype
+    cdef cnp.ndarray result
+    Py_INCREF(dtype)                # NumPy steals this reference
+    result = PyArray_NewFromDescr(cnp.ndarray, dtype, ndim, <const cnp.npy_intp*>shape, <const cnp.npy_intp*>strides, data,
+                                  cnp.NPY_ARRAY_WRITEABLE if cnp.PyArray_ISWRITEABLE(base) else 0, NULL)
+    cnp.set_array_base(result, base)
+    return result
+
+
 cdef cnp.ndarray new_array(int ndim, const Py_ssize_t* shape, cnp.dtype dtype):
     """An uninitialised C-contiguous array."""
     return make(ndim, shape, NULL, dtype, byte_count(ndim, shape, cnp.PyDataType_ELSIZE(dtype)))

@@ -22,8 +22,8 @@ cnp.import_array()
 cdef extern from "bfloat16_tiles.h" nogil:
     ctypedef unsigned short bfloat16
     enum: TILES_SIZE
-    float tiles_float(bfloat16 x)
-    bfloat16 tiles_rounded(float x)
+    float bf16_to_f32(bfloat16 x)
+    bfloat16 f32_to_bf16(float x)
     bint tiles_available()
     void tiles_load(bfloat16* to, const float* m, i64 rows, i64 columns, i64 down, i64 across)
     void tiles_store(float* to, bfloat16* m, i64 rows, i64 columns, i64 across)
@@ -43,7 +43,7 @@ cdef enum:
 
 
 cdef inline float rounded(float x) noexcept nogil:
-    return tiles_float(tiles_rounded(x))
+    return bf16_to_f32(f32_to_bf16(x))
 
 
 cdef inline Matrix matrix(float* data, i64 rows, i64 columns, i64 row, i64 column) noexcept nogil:

@@ -21,6 +21,7 @@ cdef struct Product:
 cdef bint has_kernel(int code) noexcept
 cdef bint is_blas_layout(const Matrix* m) noexcept nogil
 cdef bint wants_blas(int code, const Matrix* a, const Matrix* b) except -1
+cdef void fill_rows(char* c, i64 step, i64 rows, const char* row, i64 size) noexcept nogil
 cdef void fill_scalar(int code, double complex value, double* storage) noexcept nogil
 
 # on this thread

@@ -127,7 +127,8 @@ cdef void multiply_from(int code, const Matrix* a, const Matrix* b, const char* 
     scaled_multiply(code, a, b, c, c_row, one, beta, not accumulate)
 
 
-cdef inline void fill_rows(char* c, i64 step, i64 rows, const char* row, i64 size) noexcept nogil:
+cdef void fill_rows(char* c, i64 step, i64 rows, const char* row, i64 size) noexcept nogil:
+    """Write a row of `size` bytes into each of some rows, `step` bytes apart."""
     cdef i64 i
     for i in range(rows):
         memcpy(c + i * step, row, size)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.blas cimport matmul
-from pyx_tensor_cpu.product cimport Matrix, multiply
+from pyx_tensor_cpu.product cimport Matrix, fill_rows, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, precision_of
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -221,7 +221,10 @@ cdef void run_step(const Steps* s, const Memory* m, Py_ssize_t at, Py_ssize_t fi
     step.hidden = step.gates
     if s.cell == GRU:
         step.hidden = m.scratch + first * wide
-        fill_rows(step.hidden, m.bias, rows, wide)
+        if m.bias != NULL:
+            fill_rows(step.hidden, wide, rows, m.bias, wide)
+        else:
+            memset(step.hidden, 0, rows * wide)
     add_product(s, m, step.past_h, step.hidden, rows)
     s.kernels.forward[s.cell](&step, NULL, NULL)
 
@@ -234,15 +237,6 @@ cdef void add_product(const Steps* s, const Memory* m, char* a, char* c, Py_ssiz
         return
     left.data, left.rows, left.columns, left.row, left.column = a, rows, m.weight.rows, m.weight.rows, 1
     multiply(s.code, &left, &m.weight, c, m.weight.columns, True, s.use_blas)
-
-
-cdef void fill_rows(char* target, const char* row, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t i
-    if row == NULL:
-        memset(target, 0, rows * size)
-        return
-    for i in range(rows):
-        memcpy(target + i * size, row, size)
 
 
 # ---- entries ------------------------------------------------------------------------------------------------------------------

@@ -8,26 +8,13 @@
 #define PYX_TENSOR_BFLOAT16_TILES_H
 #include <stdint.h>
 #include <string.h>
+#include "half.h"
 
 #define TILES_ROWS 16
 #define TILES_COLUMNS 32
 #define TILES_SIZE (TILES_ROWS * TILES_COLUMNS)
 
 typedef uint16_t bfloat16;
-
-static inline float tiles_float(bfloat16 x) {
-    const uint32_t bits = (uint32_t)x << 16;
-    float y;
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
-
-/* The bfloat16 next to x, the even one of two; NaN stays NaN. */
-static inline bfloat16 tiles_rounded(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return x == x ? (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 : 0x7FC0;
-}
 
 /* Where the 16 x 16 block (row, column) of a matrix of so many tiles a row begins; its rows lie TILES_COLUMNS apart. */
 static inline bfloat16* tiles_block(bfloat16* m, int64_t across, int64_t row, int64_t column) {
@@ -42,14 +29,14 @@ static void tiles_load(bfloat16* to, const float* m, int64_t rows, int64_t colum
             const int64_t top = row * TILES_ROWS, left = column * TILES_ROWS;
             for (int i = 0; i < TILES_ROWS; i++)
                 for (int j = 0; j < TILES_ROWS; j++)
-                    block[i * TILES_COLUMNS + j] = top + i < rows && left + j < columns ? tiles_rounded(m[(top + i) * columns + left + j]) : 0;
+                    block[i * TILES_COLUMNS + j] = top + i < rows && left + j < columns ? f32_to_bf16(m[(top + i) * columns + left + j]) : 0;
         }
 }
 
 static void tiles_store(float* to, bfloat16* m, int64_t rows, int64_t columns, int64_t across) {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            to[i * columns + j] = tiles_float(tiles_block(m, across, i / TILES_ROWS, j / TILES_ROWS)[i % TILES_ROWS * TILES_COLUMNS + j % TILES_ROWS]);
+            to[i * columns + j] = bf16_to_f32(tiles_block(m, across, i / TILES_ROWS, j / TILES_ROWS)[i % TILES_ROWS * TILES_COLUMNS + j % TILES_ROWS]);
 }
 
 /* The transpose of m as a right factor: each tile's pairs of values turned on their side. */
@@ -79,7 +66,7 @@ static inline void tiles_finish(bfloat16* to, const bfloat16* old, const float* 
     for (int i = 0; i < TILES_ROWS; i++)
         for (int j = 0; j < TILES_ROWS; j++) {
             const float p = b * product[i * TILES_ROWS + j];
-            to[i * TILES_COLUMNS + j] = tiles_rounded(old ? a * tiles_float(old[i * TILES_COLUMNS + j]) + p : p);
+            to[i * TILES_COLUMNS + j] = f32_to_bf16(old ? a * bf16_to_f32(old[i * TILES_COLUMNS + j]) + p : p);
         }
 }
 

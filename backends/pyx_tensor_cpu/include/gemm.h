@@ -66,13 +66,6 @@
 #define GEMM_TURN GEMM_TURN_4
 #endif
 #include "gemm_template.h"
-#undef TILE_REAL
-#undef TILE_NAME
-#undef GEMM_NAME
-#undef GEMM_LOAD
-#undef GEMM_STORE
-#undef GEMM_STORE_PART
-#undef GEMM_TURN
 
 #define TILE_REAL double
 #define TILE_NAME(name) tile_f64_##name
@@ -88,11 +81,4 @@
 #define GEMM_TURN GEMM_TURN_2
 #endif
 #include "gemm_template.h"
-#undef TILE_REAL
-#undef TILE_NAME
-#undef GEMM_NAME
-#undef GEMM_LOAD
-#undef GEMM_STORE
-#undef GEMM_STORE_PART
-#undef GEMM_TURN
 #endif

@@ -1,4 +1,4 @@
-/* Included by gemm.h once for float and once for double. */
+/* Included by gemm.h once for float and once for double, by the names that it defines before and that are forgotten at the end. */
 #define LANES ((ptrdiff_t)(TILE_BYTES / sizeof(TILE_REAL)))
 #define WIDEST (TILE_VECTORS * LANES)
 #define DEEPEST (GEMM_PANEL_BYTES / (ptrdiff_t)sizeof(TILE_REAL) / WIDEST)
@@ -212,3 +212,10 @@ static void GEMM_NAME(packed_product)(const TILE_REAL *a, ptrdiff_t a_row, const
 #undef DEEPEST
 #undef SLICE
 #undef WHOLE
+#undef TILE_REAL
+#undef TILE_NAME
+#undef GEMM_NAME
+#undef GEMM_LOAD
+#undef GEMM_STORE
+#undef GEMM_STORE_PART
+#undef GEMM_TURN

@@ -1,8 +1,8 @@
 /* Products of small matrices in registers: out[ROWS, columns] = bias + a b (+ out).
  *
  * a has ROWS rows, packed (element (i, p) at p * ROWS + i) where a_row is 0, else rows of their own, a_row apart; `turned` says that
- * its columns are dense, a_step apart. b has `depth` rows of `vectors` vectors, 1 to TILE_VECTORS, b_row apart. Twenty-four accumulators hide the latency of the multiply-add units of
- * AVX-512; twelve are what fits the sixteen registers of the others. */
+ * its columns are dense, a_step apart. b has `depth` rows of `vectors` vectors, 1 to TILE_VECTORS, b_row apart. Twenty-four
+ * accumulators hide the latency of the multiply-add units of AVX-512; twelve are what fits the sixteen registers of the others. */
 #ifndef PYX_TENSOR_TILE_H
 #define PYX_TENSOR_TILE_H
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #define TILE_ROWS 4
 #endif
 #define TILE_VECTORS 3
-#define TILE_AHEAD 16
+#define TILE_AHEAD 16       /* columns of a that are asked for before they are needed */
 
 #if defined(__GNUC__)
 #define TILE_INLINE static inline __attribute__((always_inline))
