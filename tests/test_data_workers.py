@@ -130,7 +130,28 @@ def test_the_same_batches_in_the_same_order(method):
     loader = DataLoader(numbers(), batch_size=4, num_workers=2, multiprocessing_context=method)
     got = list(loader)
     assert [[a.tolist(), b[:, 0].tolist()] for a, b in got] == expected
-    assert all(a.is_shared() and b.is_shared() for a, b in got)
+
+
+def test_small_batches_go_by_value_and_others_by_handle():
+    small, large = torch.arange(12.0).view(6, 2), torch.arange(120_000.0).view(6, 20_000)
+    already = torch.ones(3).share_memory_()
+    batches = list(DataLoader(TensorDataset(small, large), batch_size=3, num_workers=1))
+    assert [(a.is_shared(), b.is_shared()) for a, b in batches] == [(False, True)] * 2
+    assert torch.equal(torch.cat([a for a, _ in batches]), small) and torch.equal(torch.cat([b for _, b in batches]), large)
+    alone = list(DataLoader([already, small[:, 1], torch.nn.Parameter(small[0])], batch_size=None, num_workers=1))
+    assert alone[0].is_shared() and alone[1].tolist() == small[:, 1].tolist() and alone[1].stride() == (2,)
+    assert type(alone[2]) is torch.nn.Parameter and alone[2].requires_grad
+
+
+def pairs_on_one_memory(batch):
+    whole = torch.stack(batch)
+    return whole, whole[0]
+
+
+def test_tensors_on_one_memory_stay_so_by_value():
+    whole, first = next(iter(DataLoader([torch.zeros(2)] * 4, batch_size=4, num_workers=1, collate_fn=pairs_on_one_memory)))
+    first.fill_(1)
+    assert whole.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])

@@ -3,7 +3,8 @@
 Everything of the standard module is here under its name. A tensor that is put in a queue, sent through a pipe, given to a
 process as an argument or returned from a pool moves to shared memory first (with its views, and with its gradient), so that
 the receiver's tensor is the sender's memory: what one writes, the other reads. Small tensors too go by handle, since writes to
-them must show as well; they share one segment, so that it takes one descriptor for all. What isn't a leaf and requires grad can't
+them must show as well; they share one segment, so that it takes one descriptor for all. (The processes of a DataLoader keep no
+batch that they have sent, so small ones of these go by value.) What isn't a leaf and requires grad can't
 be sent; tensors of a subclass, and those on a device with memory of its own, are copied.
 
 A queue has a thread that pickles what was put in; `SimpleQueue` has none, and is the choice where threads are a danger (a

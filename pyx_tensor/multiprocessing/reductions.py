@@ -14,6 +14,8 @@ from ..core.device import make_device
 from ..core.frontend import Parameter, Tensor
 from ..core.tensor import wrap
 
+BY_VALUE = 1 << 16             # bytes of memory up to which a copy is sooner there than a handle
+
 
 def init_reductions():
     """Let the pickler of queues, pipes and process arguments send tensors, and storages as tensors, by handle."""
@@ -34,16 +36,23 @@ def received(descriptors):
         _received.descriptors = None
 
 
+def _is_small(tensor):
+    """True for a tensor on little memory that isn't shared yet."""
+    return tensor._storage.nbytes <= BY_VALUE and sharing.segment_of(tensor._storage) is None and tensor.grad is None
+
+
 def reduce_tensor(tensor, descriptors=None):
     """What a tensor is pickled as for another process: its storage's handle and its place there, and its gradient.
 
-    The descriptor is appended to `descriptors`, if given, and the handle holds its place there; else the handle is good for
-    whoever unpickles it. Raises RuntimeError for a tensor in the graph, which can't cross to another process.
+    The descriptor is appended to `descriptors`, if given, and the handle holds its place there: the message is for one
+    reader, and its sender keeps nothing, so that small tensors go by value. Else the handle is good for whoever unpickles it.
+    Raises RuntimeError for a tensor in the graph, which can't cross to another process.
     """
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("can't send a tensor that requires grad and isn't a leaf to another process, which can't continue its graph: "
                            "send tensor.detach()")
-    if not isinstance(tensor.array, np.ndarray) or not sharing.SUPPORTED:        # on a device with memory of its own
+    on_host = isinstance(tensor.array, np.ndarray)
+    if not on_host or not sharing.SUPPORTED or descriptors is not None and _is_small(tensor):
         return tensor.__reduce_ex__(2)
     tensor.share_memory_()
     state = dict(tensor.__dict__)

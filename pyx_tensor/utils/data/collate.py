@@ -16,13 +16,13 @@ def _unknown(what):
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
-    """Stack tensors; in a loader's process straight into shared memory, so that the batch needn't be copied again."""
+    """Stack tensors; in a loader's process a batch that isn't small straight into shared memory, so that it needn't be copied again."""
     first = batch[0]
     if worker.get_worker_info() is not None and isinstance(first.array, np.ndarray):
         from ...core import sharing
-        if sharing.SUPPORTED and all(type(item) is Tensor and item.dtype is first.dtype and item.shape == first.shape and not item.requires_grad
-               for item in batch):
-            from ...multiprocessing.reductions import new_shared
+        from ...multiprocessing.reductions import BY_VALUE, new_shared
+        if sharing.SUPPORTED and len(batch) * first.nbytes > BY_VALUE and all(
+                type(item) is Tensor and item.dtype is first.dtype and item.shape == first.shape and not item.requires_grad for item in batch):
             return ops.stack(batch, 0, out=new_shared((len(batch), *first.shape), first.dtype))
     return ops.stack(batch, 0)
 
