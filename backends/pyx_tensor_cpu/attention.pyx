@@ -11,6 +11,7 @@ from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.attention_table cimport AttentionKernels, AttentionTable, Scores
 from pyx_tensor_cpu.product cimport Matrix, is_blas_layout, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -151,7 +152,7 @@ cdef int describe(Problem* p, str name, list held, cnp.ndarray query, cnp.ndarra
             raise ValueError(f"{name}(): a mask of shape {np.shape(mask)} doesn't fit query {np.shape(query)} and key {np.shape(key)}")
         held.append(fill_operand(&p.mask, mask, False))
         if p.mask.matrix.column != 1 and p.keys > 1:
-            held.append(fill_operand(&p.mask, np.ascontiguousarray(mask), False))
+            held.append(fill_operand(&p.mask, contiguous(mask), False))
     return 0
 
 
@@ -308,7 +309,7 @@ def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.nd
     if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != 2 * p.batches * p.queries or code_of(total) != p.code:
         raise ValueError(f"attention_backward(): a gradient of shape {np.shape(g)} doesn't fit query {np.shape(query)} and value {np.shape(value)}")
     held.append(fill_operand(&p.g, g, p.use_blas))
-    total = np.ascontiguousarray(total)
+    total = contiguous(total)
     p.total = cnp.PyArray_BYTES(total)
     to_query = new_output(p.query.matrix.columns, query, &p.to_query)
     to_key = new_output(p.key.matrix.columns, key, &p.to_key)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, ConvolutionTable, Windows
 from pyx_tensor_cpu.dtypes cimport precision_of
-from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu.level import use_kernels

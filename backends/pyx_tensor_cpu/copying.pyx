@@ -6,7 +6,7 @@ from numpy cimport ndarray
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport *
-from pyx_tensor_cpu.iterate cimport convert_into
+from pyx_tensor_cpu.iterate cimport contiguous_copy, convert_into
 from pyx_tensor_cpu.memory cimport new_array, new_like, view_over
 
 from .memory import empty
@@ -144,9 +144,7 @@ def eye(n, m, dtype):
 
 def copy(ndarray a not None):
     """A C-contiguous copy."""
-    cdef ndarray result = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), a.dtype)
-    convert_into(result, a)
-    return result
+    return contiguous_copy(a)
 
 
 def complex(ndarray real not None, ndarray imag not None):

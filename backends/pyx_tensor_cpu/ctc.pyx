@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -150,7 +151,7 @@ cdef int backward_rows(const Problem* p, const Floating* log_probs, const double
 def ctc_loss(cnp.ndarray log_probs, cnp.ndarray targets, input_lengths, target_lengths, int64_t blank):
     """(the negative log likelihood of each row, alpha)."""
     cdef Problem p
-    cdef cnp.ndarray alpha, losses, values = np.ascontiguousarray(log_probs)
+    cdef cnp.ndarray alpha, losses, values = contiguous(log_probs)
     cdef list held = fill_problem(&p, "ctc_loss", log_probs, targets, input_lengths, target_lengths, blank)
     cdef Py_ssize_t shape[3]
     shape[0], shape[1], shape[2] = p.batch, p.steps, p.states
@@ -167,12 +168,12 @@ def ctc_loss_backward(cnp.ndarray g, cnp.ndarray log_probs, cnp.ndarray targets,
                       cnp.ndarray alpha):
     """The gradient of log_probs, from the losses and alpha that ctc_loss gave."""
     cdef Problem p
-    cdef cnp.ndarray out, values = np.ascontiguousarray(log_probs)
+    cdef cnp.ndarray out, values = contiguous(log_probs)
     cdef list held = fill_problem(&p, "ctc_loss_backward", log_probs, targets, input_lengths, target_lengths, blank)
     if np.shape(g) != (p.batch,) or np.shape(losses) != (p.batch,) or cnp.PyArray_SIZE(alpha) != p.batch * p.steps * p.states or code_of(alpha) != F64 \
             or g.dtype != values.dtype or losses.dtype != values.dtype:
         raise ValueError(f"ctc_loss_backward(): gradients {np.shape(g)}, losses {np.shape(losses)} or alpha {np.shape(alpha)} don't fit {p.batch} rows")
-    g, losses, alpha = np.ascontiguousarray(g), np.ascontiguousarray(losses), np.ascontiguousarray(alpha)
+    g, losses, alpha = contiguous(g), contiguous(losses), contiguous(alpha)
     out = new_array(3, <const Py_ssize_t*>cnp.PyArray_DIMS(values), <cnp.dtype>cnp.PyArray_DESCR(values))
     if code_of(values) == F32:
         backward_rows(&p, <const float*>cnp.PyArray_DATA(values), <const double*>cnp.PyArray_DATA(alpha), <const float*>cnp.PyArray_DATA(losses),

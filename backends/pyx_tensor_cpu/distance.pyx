@@ -11,7 +11,7 @@ import numpy as np
 
 from pyx_tensor_cpu.distance_table cimport CHEBYSHEV, COLUMNS, COUNT, DEPTH, EUCLIDEAN, MANHATTAN, POWER, Distances, DistanceTable, Norm
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
-from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 

@@ -11,7 +11,8 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport BF16, F16, code_of
 from pyx_tensor_cpu.indexed cimport (
     ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, add_offsets, all_within,
-    contiguous, contiguous_copy, index_range, loop_add, loop_check, loop_init, loop_run)
+    index_range, loop_add, loop_check, loop_init, loop_run)
+from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy
 from pyx_tensor_cpu.memory cimport new_array, view_over
 
 cnp.import_array()

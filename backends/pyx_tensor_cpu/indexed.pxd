@@ -46,5 +46,3 @@ cdef bint loop_run(IndexLoop *loop, cnp.ndarray array, cnp.ndarray index, cnp.nd
 cdef bint all_within(const int64_t *index, Py_ssize_t count, int64_t size) noexcept nogil
 cdef void index_range(const int64_t *index, Py_ssize_t count, int64_t *lowest, int64_t *highest) noexcept nogil
 cdef void add_offsets(const int64_t *index, Py_ssize_t count, int64_t size, int64_t stride, int64_t *offsets) noexcept nogil
-cdef cnp.ndarray contiguous_copy(cnp.ndarray array)
-cdef cnp.ndarray contiguous(cnp.ndarray array)

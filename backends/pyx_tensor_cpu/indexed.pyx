@@ -12,7 +12,6 @@ from libc.string cimport memcpy
 
 from pyx_tensor_cpu.dtypes cimport (
     BOOL, C64, C128, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of)
-from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
@@ -34,7 +33,6 @@ ctypedef fused Number:
 ctypedef void (*BlockKernel)(void *unused, char *array, const char *index, char *dense, const IndexLoop *loop) noexcept nogil
 
 cdef enum:
-    BYTES_PER_WORK = 8  # of a copy
     PIECE = 4096  # indices that are still in the first-level cache when their check is done
     SHORT_RUN = 16  # elements below which a loop is quicker than a call of memcpy
 
@@ -385,23 +383,3 @@ cdef void add_offsets(const int64_t *index, Py_ssize_t count, int64_t size, int6
     cdef Py_ssize_t i
     for i in prange(count, num_threads=threads_for(count), schedule='static'):
         offsets[i] += (index[i] + (size if index[i] < 0 else 0)) * stride
-
-
-cdef cnp.ndarray contiguous_copy(cnp.ndarray array):
-    cdef cnp.ndarray result = new_array(cnp.PyArray_NDIM(array), <const Py_ssize_t *>cnp.PyArray_DIMS(array), array.dtype)
-    cdef Py_ssize_t size = cnp.PyArray_NBYTES(result), part
-    cdef int threads = threads_for(size // BYTES_PER_WORK)
-    cdef const char *source = cnp.PyArray_BYTES(array)
-    cdef char *target = cnp.PyArray_BYTES(result)
-    if not cnp.PyArray_IS_C_CONTIGUOUS(array):
-        cnp.PyArray_CopyInto(result, array)
-        return result
-    for part in prange(threads, num_threads=threads, schedule='static', nogil=True):
-        memcpy(target + size * part // threads, source + size * part // threads,
-               size * (part + 1) // threads - size * part // threads)
-    return result
-
-
-cdef cnp.ndarray contiguous(cnp.ndarray array):
-    """`array` itself where it is C-contiguous."""
-    return array if cnp.PyArray_IS_C_CONTIGUOUS(array) else contiguous_copy(array)

@@ -261,3 +261,14 @@ cdef int convert_into(cnp.ndarray dst, cnp.ndarray src) except -1:
     add_operand(&plan, src, load_loop, source)
     run(&plan, 1)
     return 0
+
+
+cdef cnp.ndarray contiguous_copy(cnp.ndarray a):
+    cdef cnp.ndarray result = new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t *>cnp.PyArray_DIMS(a), a.dtype)
+    convert_into(result, a)
+    return result
+
+
+cdef cnp.ndarray contiguous(cnp.ndarray a):
+    """`a` itself where it is C-contiguous."""
+    return a if cnp.PyArray_IS_C_CONTIGUOUS(a) else contiguous_copy(a)

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of, is_half_code
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu import normalize, pointwise, reduce
@@ -181,8 +182,8 @@ def nll_loss(cnp.ndarray logp, cnp.ndarray target, weight, str reduction, int64_
     if is_half_code(code):
         loss, total = nll_loss(widen(logp), target, widen(weight), reduction, ignore_index)
         return loss.astype(logp.dtype), total.astype(logp.dtype)
-    target = np.ascontiguousarray(target)
-    weight = None if weight is None else np.ascontiguousarray(weight)
+    target = contiguous(target)
+    weight = None if weight is None else contiguous(weight)
     if code == F32:
         return forward[float](NULL, logp, target, weight, reduction, ignore_index)
     if code == F64:
@@ -203,8 +204,8 @@ def nll_loss_backward(cnp.ndarray g, cnp.ndarray logp, cnp.ndarray target, weigh
     if is_half_code(code):
         return nll_loss_backward(widen(g), widen(logp), target, widen(weight), reduction, ignore_index,
                                  widen(total_weight)).astype(logp.dtype)
-    target = np.ascontiguousarray(target)
-    weight = None if weight is None else np.ascontiguousarray(weight)
+    target = contiguous(target)
+    weight = None if weight is None else contiguous(weight)
     out = np.zeros(np.shape(logp), logp.dtype)
     scale = 1
     if reduction == "mean":
@@ -260,8 +261,8 @@ def cross_entropy_backward(cnp.ndarray g, cnp.ndarray a, cnp.ndarray target, wei
     if code != F32 and code != F64:
         inner = nll_loss_backward(g, logp, target, weight, reduction, ignore_index, total_weight)
         return normalize.log_softmax_backward(inner, logp, 1)
-    target = np.ascontiguousarray(target)
-    weight = None if weight is None else np.ascontiguousarray(weight)
+    target = contiguous(target)
+    weight = None if weight is None else contiguous(weight)
     if reduction == "mean":
         scale = 1 / <double>float(total_weight)
     out = pointwise.exp(logp)

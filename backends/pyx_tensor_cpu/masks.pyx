@@ -7,7 +7,8 @@ cimport numpy as cnp
 import numpy as np
 
 from pyx_tensor_cpu.index import index_put_
-from pyx_tensor_cpu.indexed cimport Bytes16, Item, contiguous, contiguous_copy
+from pyx_tensor_cpu.indexed cimport Bytes16, Item
+from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 

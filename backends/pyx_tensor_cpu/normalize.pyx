@@ -6,6 +6,7 @@ from cython.parallel cimport prange
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport code_of, is_half, precision_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.normalize_table cimport COLUMN_TILE, NormalizeKernels, NormalizeTable
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -34,10 +35,6 @@ use_kernels("normalize", bind)
 
 cdef NormalizeKernels* kernels_of(str name, cnp.ndarray a) except NULL:
     return &table.double_ if precision_of(name, a) else &table.single
-
-
-cdef inline cnp.ndarray contiguous(cnp.ndarray a):
-    return a if cnp.PyArray_IS_C_CONTIGUOUS(a) else np.ascontiguousarray(a)
 
 
 cdef inline cnp.ndarray empty_like(cnp.ndarray a):

@@ -7,7 +7,7 @@ from libc.string cimport memset
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport is_half, precision_of
-from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.pooling_table cimport Pool, PoolingKernels, PoolingTable

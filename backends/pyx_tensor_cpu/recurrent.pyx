@@ -15,6 +15,7 @@ from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.blas cimport matmul
 from pyx_tensor_cpu.product cimport Matrix, fill_rows, multiply
 from pyx_tensor_cpu.dtypes cimport F32, F64, precision_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.recurrent_table cimport GRU, LSTM, N_CELLS, RELU, TANH, Cell, RecurrentKernels, RecurrentTable, Step
@@ -112,7 +113,7 @@ cdef class Layer:
         cdef cnp.ndarray a
         if array is None:
             return NULL
-        a = np.ascontiguousarray(array)
+        a = contiguous(array)
         if np.shape(a) != (rows, columns) or kernels_of(a) != self.kernels:
             raise ValueError(f"recurrent_layer(): expected {what} of shape {(rows, columns)}, got shape {np.shape(array)} and dtype {array.dtype}")
         self.owners.append(a)
@@ -125,7 +126,7 @@ cdef class Layer:
 
     cdef int take_weight(self, cnp.ndarray weight, bint transposed) except -1:
         """The weight (gates, size) for products with rows of gates, or transposed of states; packed if enough steps use it."""
-        cdef cnp.ndarray w = np.ascontiguousarray(weight), packed
+        cdef cnp.ndarray w = contiguous(weight), packed
         cdef Matrix* m = &self.memory.weight
         cdef Py_ssize_t panel, panels
         cdef int threads

@@ -10,6 +10,7 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport (
     BOOL, C64, C128, F16, F32, F64, I64, code_of, dtype_of, is_half_code,
 )
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.reduce_driver cimport LEAF, MAX_DIMS, kernels, reduce_array
 from pyx_tensor_cpu.reduce_table cimport (
@@ -231,7 +232,7 @@ cdef cnp.ndarray position(str name, ReduceOp op, cnp.ndarray a, dim, bint keepdi
     if dim is None:
         split_dims(&d, a, range(a.ndim), keepdim)
         if not cnp.PyArray_IS_C_CONTIGUOUS(a):      # positions count in C order
-            a = np.ascontiguousarray(a)
+            a = contiguous(a)
     else:
         split_dim(&d, a, dim, keepdim)
     return reduce_position(name, op, a, &d)[1]

@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport code_of, dtype_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.reduce_table cimport (
     ARGMAX, ARGMIN, COPY, EXPONENTIALS, EXTREMA, KEPT_TILE, MOMENTS, PRODUCT, Fold, Load, LoadMap, Merge, ReduceOp, ReduceTable,
@@ -252,7 +253,7 @@ cdef int reduce_copy(ReduceOp op, LoadMap map, int code, cnp.ndarray a, const bi
     for i in range(cnp.PyArray_NDIM(a)):
         last[i] = i >= kept
     order = sorted(range(a.ndim), key=lambda i: <bint>is_reduced[<int>i])
-    return reduce_array(op, map, code, np.ascontiguousarray(a.transpose(order)), last, out, extra)
+    return reduce_array(op, map, code, contiguous(a.transpose(order)), last, out, extra)
 
 
 cdef int reduce_array(ReduceOp op, LoadMap map, int code, cnp.ndarray a, const bint* is_reduced,

@@ -2,7 +2,7 @@
 
 Each element becomes an unsigned key that sorts as the element does. Elements of up to four bytes are packed with their
 position, key << 32 | position, so that one sort of plain 64-bit integers gives values and indices at once and equal
-elements keep their order: NumPy's sorting networks for short rows, by digits for long ones. Eight-byte elements are
+elements keep their order: by NumPy's sorting networks where rows are short or the processor has AVX-512, else by digits. Eight-byte elements are
 packed and sorted twice, by their lower and then by their upper halves; short rows of them indirectly.
 """
 from cython.parallel cimport prange
@@ -10,17 +10,22 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 cimport numpy as cnp
 
+import sys
+
 import numpy as np
 
 from pyx_tensor_cpu.masks import masked_select, nonzero
 from pyx_tensor_cpu.dtypes cimport (
     BF16, BOOL, C64, F16, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of)
-from pyx_tensor_cpu.indexed cimport contiguous
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.radix cimport radix_select, radix_sort
 
 cnp.import_array()
+
+cdef extern from "cpu_features.h":
+    int x86_64_level()
 
 cdef extern from "numpy/arrayobject.h" nogil:
     ctypedef struct PyArray_ArrFuncs:
@@ -46,6 +51,7 @@ cdef enum:
     SHORT_ROW = 128
     CHUNK = 2048    # keys that stay in the first-level cache
     NETWORK = 256   # elements that NumPy's sort takes without a partition
+    WIDE_LEVEL = 4  # of x86-64: with its vectors NumPy's sort is the quickest at every length
 
 ctypedef void (*Encode)(void *source, uint64_t *keys, Py_ssize_t count, Kind kind, uint64_t infinity, bint descending) noexcept nogil
 ctypedef void (*Decode)(void *source, const int64_t *order, Py_ssize_t count, char *values) noexcept nogil
@@ -247,9 +253,12 @@ cdef void order_wide_row(const uint64_t *keys, uint64_t *spare, int64_t *order, 
         packed[i] &= POSITION_BITS
 
 
+cdef Py_ssize_t by_comparing = sys.maxsize if x86_64_level() >= WIDE_LEVEL else NETWORK     # the longest row that NumPy's sort gets
+
+
 cdef inline void sort_packed(uint64_t *keys, uint64_t *spare, Py_ssize_t count, void *array) noexcept nogil:
     """Sort keys packed with their positions, equal ones being in the order of these."""
-    if count <= NETWORK:
+    if count <= by_comparing:
         sort_keys(keys, count, array)
     else:
         radix_sort(keys, spare, count)

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport C64, C128, F32, F64, I64, code_of
+from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.parallel cimport threads_for
 
 cnp.import_array()
@@ -75,7 +76,7 @@ def sparse_mm(cnp.ndarray values not None, cnp.ndarray rows not None, cnp.ndarra
         raise TypeError(f"sparse_mm: not implemented for dtype {values.dtype}")
     if dense.ndim != 2 or values.ndim != 1 or rows.ndim != 1 or columns.ndim != 1 or not values.size == rows.size == columns.size:
         raise ValueError(f"sparse_mm(): shapes {np.shape(values)}, {np.shape(rows)}, {np.shape(columns)} and {np.shape(dense)} don't fit")
-    values, rows, columns, dense = (np.ascontiguousarray(a) for a in (values, rows, columns, dense))
+    values, rows, columns, dense = contiguous(values), contiguous(rows), contiguous(columns), contiguous(dense)
     check_places(<const int64_t*>cnp.PyArray_DATA(columns), columns.size, dense.shape[0], "column")
     rising = check_places(<const int64_t*>cnp.PyArray_DATA(rows), rows.size, n, "row")
     threads = max(1, threads_for(values.size * dense.shape[1])) if rising else 1
