@@ -187,6 +187,40 @@ def test_sums_of_half_precision_round_once():
     assert blas.matmul(a, a.T)[0, 0] == 4096
 
 
+@pytest.mark.parametrize("m", [1, 2, 15, 17, 32, 33, 65])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_bfloat16_rounds_once_at_the_edges_of_tiles(m, transposed):
+    for k in (0, 1, 16, 31, 32, 33, 64, 100):
+        for n in (1, 15, 16, 33, 64, 65):
+            a, w, bias = sample((m, k), BFLOAT16), sample((n, k), BFLOAT16, 1), sample((n,), BFLOAT16, 2)
+            a = LAYOUTS["transposed"](a) if transposed else a
+            w = LAYOUTS["transposed"](w) if transposed else w
+            exact, size = a.astype(float) @ w.astype(float).T, np.abs(a.astype(float)) @ np.abs(w.astype(float)).T
+            for found, wanted in ((blas.matmul(a, w.T), exact), (blas.linear(a, w, bias), exact + bias.astype(float)),
+                                  (blas.addmm(np.broadcast_to(bias, (m, n)), a, w.T, 1, 1), exact + bias.astype(float)),
+                                  (blas.addmm(np.broadcast_to(bias, (m, n)), a, w.T, 0.5, 3), 3 * exact + 0.5 * bias.astype(float))):
+                assert found.dtype == BFLOAT16 and found.shape == (m, n)
+                assert (np.abs(found.astype(float) - wanted) <= 2.0**-8 * np.abs(wanted) + 1e-5 * (size + 1)).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS and /proc")
+def test_bfloat16_products_without_memory_for_tiles():
+    """Packed, the factors would take 128 MB."""
+    done = run_python("""
+        import resource, numpy as np, ml_dtypes
+        from pyx_tensor_cpu import blas, parallel
+        parallel.set_num_threads(1)
+        a = np.ones((2, 1 << 20), ml_dtypes.bfloat16)
+        small = np.ones((64, 64), ml_dtypes.bfloat16)
+        blas.matmul(small, small), blas.matmul(a[:, :64], a[:, :64].T)
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + 60 * 2**20,) * 2)
+        for layout in (a.T, np.ascontiguousarray(a.T)):
+            assert (blas.matmul(a, layout) == 1 << 20).all()
+        """)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("op, arrays", [
     (blas.matmul, ((2, 3), (4, 5))), (blas.matmul, ((), (3,))), (blas.matmul, ((2, 3, 4), (3, 4, 5))), (blas.linear, ((2, 3), (4, 5))),
     (blas.linear, ((2, 3), (4, 3), (5,))), (blas.linear, ((2, 3), (4,))), (blas.addmm, ((2, 2), (2, 3), (4, 2))),

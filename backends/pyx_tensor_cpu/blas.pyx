@@ -5,7 +5,7 @@ from cython.parallel cimport prange
 import numpy as np
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.dtypes cimport code_of
+from pyx_tensor_cpu.dtypes cimport code_of, is_half_code
 from pyx_tensor_cpu.matmul_kernels cimport i64
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -18,6 +18,7 @@ cnp.import_array()
 
 cdef enum:
     MAX_DIMS = 64                # NumPy's limit
+    CALL_COST = 100              # of one small product beside its multiplications, an addition being 1
 
 cdef object FLOAT32 = np.dtype(np.float32)
 
@@ -189,7 +190,7 @@ cdef void multiply_batches(const Product* p, const Batches* batches) noexcept no
     """Threads share the batches where those come out even, the blocks of each otherwise."""
     cdef Product one
     cdef i64 index
-    cdef int threads = threads_for(batches.count * cost(p.code, p.a.rows, p.b.columns, p.a.columns))
+    cdef int threads = threads_for(batches.count * (CALL_COST + cost(p.code, p.a.rows, p.b.columns, p.a.columns)))
     if p.use_blas:
         openblas.use_threads(1)
     if threads == 1 or batches.count >= 8 * threads or batches.count % threads == 0:
@@ -264,7 +265,7 @@ def dot(cnp.ndarray a, cnp.ndarray b):
     cdef int parts = threads_for(size // 2)
     if parts == 1 or cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_NDIM(b) != 1 or cnp.PyArray_SIZE(b) != size:
         return matmul(a, b)
-    if not has_kernel(code_of(a)):
+    if is_half_code(code_of(a)):
         return _in_float32(dot, a.dtype, (a, b))
     share = size // parts
     products = matmul(a[:parts * share].reshape(parts, 1, share), b[:parts * share].reshape(parts, share, 1)).reshape(parts)
@@ -336,18 +337,19 @@ cdef inline void fold_rows(cnp.ndarray a, Matrix* m) noexcept:
 def addmm(cnp.ndarray input, cnp.ndarray m1, cnp.ndarray m2, beta=1, alpha=1, cnp.ndarray out=None):
     """beta input + alpha m1 m2, where beta = 0 leaves input (and any NaN in it) out."""
     cdef int code = code_of(m1)
+    cdef bint in_float32 = not has_kernel(code) or is_half_code(code) and not is_plain(beta, alpha)
     cdef cnp.ndarray result
     if m1.ndim != 2 or m2.ndim != 2 or m1.shape[1] != m2.shape[0]:
         raise _mismatch("addmm", input, m1, m2)
     if code != code_of(m2) or code != code_of(input):
         raise TypeError(f"addmm: dtypes {input.dtype}, {m1.dtype}, {m2.dtype} differ")
-    if not has_kernel(code):
+    if in_float32:
         result = _in_float32(addmm, m1.dtype, (input, m1, m2), beta, alpha)
     elif out is not None and cnp.PyArray_IS_C_CONTIGUOUS(out) and not shares_data(out, m1) and not shares_data(out, m2):
         result = out
     else:
         result = result_array(2, [m1.shape[0], m2.shape[1]], m1)
-    if has_kernel(code):
+    if not in_float32:
         if beta != 0 and result is not input:
             np.copyto(result, input)
         add_product(code, result, m1, m2, beta, alpha)
@@ -361,10 +363,15 @@ cdef inline bint shares_data(cnp.ndarray a, cnp.ndarray b) noexcept:
     return cnp.PyArray_BYTES(a) == cnp.PyArray_BYTES(b)
 
 
+cdef bint is_plain(beta, alpha):
+    """Whether a product is written or added as it is."""
+    return alpha == 1 and (beta == 0 or beta == 1)
+
+
 cdef int add_product(int code, cnp.ndarray c, cnp.ndarray a, cnp.ndarray b, beta, alpha) except -1:
     """c = beta c + alpha a b in place, for a dense c."""
     cdef Product p
-    cdef bint plain = alpha == 1 and (beta == 0 or beta == 1)
+    cdef bint plain = is_plain(beta, alpha)
     cdef double alpha_storage[2]
     cdef double beta_storage[2]
     p.code = code

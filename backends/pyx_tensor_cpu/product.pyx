@@ -7,7 +7,7 @@ from cython.parallel cimport prange
 from libc.string cimport memcpy, memset
 
 from pyx_tensor_cpu cimport openblas
-from pyx_tensor_cpu.dtypes cimport C64, F32, F64
+from pyx_tensor_cpu.dtypes cimport BF16, C64, F32, F64
 from pyx_tensor_cpu.matmul_kernels cimport MatmulKernels
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -170,7 +170,7 @@ cdef void multiply_block(const Product* p, i64 row, i64 rows, i64 column, i64 co
 
 cdef i64 cost(int code, i64 m, i64 n, i64 k) noexcept nogil:
     """Work of a product in additions of a pointwise loop: float ones do many per cycle, but wait for memory with vectors."""
-    return m * n * k // ((2 if m == 1 or n == 1 else 16) if code >= F32 else 4)
+    return m * n * k // ((2 if m == 1 or n == 1 else 16) if code >= BF16 else 4)
 
 
 cdef inline i64 share(i64 size, i64 parts) noexcept nogil:

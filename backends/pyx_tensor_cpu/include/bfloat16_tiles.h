@@ -22,7 +22,7 @@ static inline bfloat16* tiles_block(bfloat16* m, int64_t across, int64_t row, in
 }
 
 /* A matrix of rows one after the other as tiles, of which there are 2 * down in a column and `across` in a row. */
-static void tiles_load(bfloat16* to, const float* m, int64_t rows, int64_t columns, int64_t down, int64_t across) {
+static inline void tiles_load(bfloat16* to, const float* m, int64_t rows, int64_t columns, int64_t down, int64_t across) {
     for (int64_t row = 0; row < 2 * down; row++)
         for (int64_t column = 0; column < 2 * across; column++) {
             bfloat16* block = tiles_block(to, across, row, column);
@@ -33,14 +33,14 @@ static void tiles_load(bfloat16* to, const float* m, int64_t rows, int64_t colum
         }
 }
 
-static void tiles_store(float* to, bfloat16* m, int64_t rows, int64_t columns, int64_t across) {
+static inline void tiles_store(float* to, bfloat16* m, int64_t rows, int64_t columns, int64_t across) {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
             to[i * columns + j] = bf16_to_f32(tiles_block(m, across, i / TILES_ROWS, j / TILES_ROWS)[i % TILES_ROWS * TILES_COLUMNS + j % TILES_ROWS]);
 }
 
 /* The transpose of m as a right factor: each tile's pairs of values turned on their side. */
-static void tiles_pack_transposed(bfloat16* to, const bfloat16* m, int64_t tiles) {
+static inline void tiles_pack_transposed(bfloat16* to, const bfloat16* m, int64_t tiles) {
     for (int64_t t = 0; t < tiles; t++, to += TILES_SIZE, m += TILES_SIZE)
         for (int pair = 0; pair < TILES_ROWS; pair++)
             for (int row = 0; row < TILES_ROWS; row++)
@@ -48,7 +48,7 @@ static void tiles_pack_transposed(bfloat16* to, const bfloat16* m, int64_t tiles
 }
 
 /* m as a right factor. */
-static void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t across) {
+static inline void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t across) {
     for (int64_t column = 0; column < 2 * across; column++)
         for (int64_t row = 0; row < 2 * down; row++) {
             const bfloat16* from = tiles_block(m, across, row, column);
@@ -85,7 +85,7 @@ static inline void tiles_mirror(bfloat16* to, const bfloat16* from) {
 #define TILES_TARGET __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq")))
 
 /* Whether the processor has the registers and the system lets this process use them, for which it must be asked. */
-static int tiles_available(void) {
+static inline int tiles_available(void) {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     unsigned a, b, c, d;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 22 & 1) || !(d >> 24 & 1) || !(b >> 16 & 1) || !(b >> 30 & 1))
@@ -93,8 +93,16 @@ static int tiles_available(void) {
     return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
+/* Between these two the calling thread may multiply tiles. */
+TILES_TARGET static inline void tiles_configure(void) {
+    static const struct { uint8_t palette, start, unused[14]; uint16_t bytes[16]; uint8_t rows[16]; } CONFIGURATION = {
+        1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&CONFIGURATION);
+}
+TILES_TARGET static inline void tiles_release(void) { _tile_release(); }
+
 /* Four blocks of the product, two down and two across, whose factors' tiles lie a row (column) of `depth` tiles apart. */
-TILES_TARGET static void tiles_multiply(float* out, const bfloat16* left, const bfloat16* right, int64_t depth) {
+TILES_TARGET static inline void tiles_multiply(float* out, const bfloat16* left, const bfloat16* right, int64_t depth) {
     const bfloat16 *left2 = left + depth * TILES_SIZE, *right2 = right + depth * TILES_SIZE;
     _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);
     for (int64_t k = 0; k < depth * TILES_SIZE; k += TILES_SIZE) {
@@ -112,12 +120,10 @@ TILES_TARGET static void tiles_multiply(float* out, const bfloat16* left, const 
 
 /* Rows 16 * first to 16 * last, both even, of to = rounded(a * old + b * left right), which has `across` tiles in a row; `depth` are those that
  * are summed over. Of a symmetric product those blocks are computed that are not right of the diagonal, and mirrored. */
-TILES_TARGET static void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, int64_t depth, int64_t across,
+TILES_TARGET static inline void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, int64_t depth, int64_t across,
                                        int64_t first, int64_t last, float a, float b, int symmetric) {
-    static const struct { uint8_t palette, start, unused[14]; uint16_t bytes[16]; uint8_t rows[16]; } CONFIGURATION = {
-        1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
     float out[4 * TILES_ROWS * TILES_ROWS];
-    _tile_loadconfig(&CONFIGURATION);
+    tiles_configure();
     for (int64_t column = 0; column < (symmetric ? last : 2 * across); column += 2)
         for (int64_t row = symmetric && column > first ? column : first; row < last; row += 2) {
             tiles_multiply(out, left + row * depth * TILES_SIZE, right + column * depth * TILES_SIZE, depth);
@@ -128,11 +134,15 @@ TILES_TARGET static void tiles_product(bfloat16* to, bfloat16* old, const bfloat
                     tiles_mirror(tiles_block(to, across, column + i % 2, row + i / 2), block);
             }
         }
-    _tile_release();
+    tiles_release();
 }
 #else
-static int tiles_available(void) { return 0; }
-static void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, int64_t depth, int64_t across, int64_t first,
+#define TILES_TARGET
+static inline int tiles_available(void) { return 0; }
+static inline void tiles_configure(void) {}
+static inline void tiles_release(void) {}
+static inline void tiles_multiply(float* out, const bfloat16* left, const bfloat16* right, int64_t depth) {}
+static inline void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, int64_t depth, int64_t across, int64_t first,
                           int64_t last, float a, float b, int symmetric) {}
 #endif
 #endif

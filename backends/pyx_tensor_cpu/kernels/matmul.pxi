@@ -4,7 +4,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from pyx_tensor_cpu.dtypes cimport BOOL, C64, C128, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from pyx_tensor_cpu.dtypes cimport BF16, BOOL, C64, C128, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from pyx_tensor_cpu.matmul_kernels cimport MatmulKernels, i64, product_t
 
 ctypedef fused real:
@@ -24,6 +24,11 @@ cdef extern from "gemm.h" nogil:
                           const float* start, float* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate)
     void gemm_f64_product(const double* a, i64 a_row, i64 a_column, const double* b, i64 b_row, i64 b_column,
                           const double* start, double* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate)
+
+cdef extern from "bfloat16_product.h" nogil:
+    bint tiles_available()
+    void bf16_product(const uint16_t* a, i64 a_row, i64 a_column, const uint16_t* b, i64 b_row, i64 b_column,
+                      const uint16_t* start, uint16_t* c, i64 c_row, i64 m, i64 n, i64 k, bint accumulate)
 
 
 cdef inline void begin(char* c, i64 row_bytes, i64 rows, i64 bytes, const char* start, bint accumulate) noexcept nogil:
@@ -103,7 +108,7 @@ cdef void bool_product(const uint8_t* a, i64 a_row, i64 a_col, const uint8_t* b,
                     c[i * c_row + j] |= b[p * b_row + j * b_col]
 
 
-cdef MatmulKernels kernels  # no entry (NULL) for float16 and bfloat16
+cdef MatmulKernels kernels  # no entry (NULL) for float16, and for bfloat16 where the processor hasn't tile registers
 kernels.product[<int>BOOL] = <product_t>bool_product
 kernels.product[<int>I8] = kernels.product[<int>U8] = <product_t>integer_product[uint8_t]
 kernels.product[<int>I16] = kernels.product[<int>U16] = <product_t>integer_product[uint16_t]
@@ -111,6 +116,8 @@ kernels.product[<int>I32] = kernels.product[<int>U32] = <product_t>integer_produ
 kernels.product[<int>I64] = kernels.product[<int>U64] = <product_t>integer_product[uint64_t]
 kernels.product[<int>F32] = <product_t>gemm_f32_product
 kernels.product[<int>F64] = <product_t>gemm_f64_product
+if TILE_BYTES == 64 and tiles_available():
+    kernels.product[<int>BF16] = <product_t>bf16_product
 kernels.product[<int>C64] = <product_t>complex_product[float]
 kernels.product[<int>C128] = <product_t>complex_product[double]
 kernels.largest[<int>F32] = 512 ** 3 if TILE_BYTES > 16 else 48 ** 3
