@@ -18,7 +18,7 @@ cdef enum:
     SHORT_ROW = 64                  # shorter rows are gathered several to a block
     REPEATED = 256                  # elements of a block where an operand repeats one number along the row
     TILE = 64                       # columns of a tile, which is a block
-    FEW = 8                         # elements along a dimension below which tiles don't pay
+    FEW = 8                         # elements that an operand runs along a dimension below which tiles don't pay
     STREAMED = 1 << 23              # bytes of a result in tiles that no cache need hold: each tile writes far apart
 
 cdef extern from "turn.h" nogil:
@@ -310,7 +310,7 @@ cdef void classify(Plan* plan, Operand* operand) noexcept:
 cdef bint crosswise(Plan* plan) noexcept:
     """Whether an operand runs through memory along the second last dimension: a row of it touches a cache line per element."""
     cdef int k, last = plan.ndim - 1
-    if last == 0 or plan.shape[last] < FEW or plan.shape[last - 1] < FEW:
+    if last == 0 or plan.shape[last - 1] < FEW:
         return False
     for k in range(1, plan.operands):
         if 0 < abs(plan.operand[k].strides[last - 1]) < abs(plan.operand[k].strides[last]):

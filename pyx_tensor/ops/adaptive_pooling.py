@@ -1,11 +1,14 @@
 """Pooling to a given number of windows: adaptive ones, of nearly equal size, and fractional ones, whose places are drawn."""
 import math
+from functools import lru_cache
+
+import numpy as np
 
 from ..core.definitions import op
 from ..core.dtype import by_name
 from ..core.signature import Raw, T
 from .pooling import indices_by, put, taken
-from .sliding import resample
+from .sliding import Taps
 
 _INT64 = by_name["int64"]
 
@@ -47,12 +50,13 @@ def _regular(size, grid):
     return tuple([n // g for n, g in zip(size, grid)]) if all(g and n % g == 0 for n, g in zip(size, grid)) else None
 
 
+@lru_cache(32)
 def _mean_taps(size, count):
-    """`resample`'s places and weights for the means of the windows."""
+    """The taps whose sums are the means of the windows."""
     table, = _adaptive_tables((size,), (count,))
-    lengths = [end - start for start, end in _edges(size, count)]
-    taps = range(len(table[0]))
-    return [[row[t] for row in table] for t in taps], [[1 / n if t < n else 0.0 for n in lengths] for t in taps]
+    lengths = np.array([end - start for start, end in _edges(size, count)])
+    places = np.array(table, np.int64).T
+    return Taps(places, (np.arange(len(places))[:, None] < lengths) / lengths)
 
 
 def _define_avg(spatial):
@@ -70,7 +74,7 @@ def _define_avg(spatial):
         if 0 in grid:
             return B.mul(B.sum(input), B.zeros((*input.shape[:input.ndim - spatial], *grid), dtype=input.dtype, device=input.device))
         for d in range(input.ndim - spatial, input.ndim):
-            input = resample(B, input, d, *_mean_taps(input.shape[d], grid[d - input.ndim]))
+            input = B._resample(input, d, _mean_taps(input.shape[d], grid[d - input.ndim]))
         return input
 
     pool.__name__ = name

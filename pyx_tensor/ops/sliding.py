@@ -6,6 +6,9 @@ A tensor here is (samples, channels, *spatial). Windows are told by tuples with 
 """
 import itertools
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from ..core.definitions import op
 from ..core.dtype import by_name
@@ -148,16 +151,40 @@ def _crop(size, reach, padding):
 
 
 # --- resampling ---------------------------------------------------------------------------------------------------
-def resample(B, x, dim, places, weights):
-    """The sum over taps t of weights[t][o] * x[places[t][o]] along a dim, for every o. Taps with a weight of 0 everywhere are left out."""
-    shape = [1] * x.ndim
-    shape[dim] = -1
+class Taps(NamedTuple):
+    """What results along a dim are sums of: ndarrays (taps, results) of places and weights, or None for weights where each is 1 tap of 1."""
+    places: np.ndarray
+    weights: np.ndarray | None
+
+    def of(self, B, x, dim):
+        """(places, weights or None) of each tap as tensors that fit x. Taps with a weight of 0 everywhere are left out."""
+        shape = [1] * x.ndim
+        shape[dim] = -1
+        for place, weight in zip(self.places, self.places if self.weights is None else self.weights):
+            if self.weights is None:
+                yield B.tensor(place.tolist(), dtype=by_name["int64"], device=x.device), None
+            elif weight.any():
+                yield (B.tensor(place.tolist(), dtype=by_name["int64"], device=x.device),
+                       B.reshape(B.tensor(weight.tolist(), dtype=x.dtype, device=x.device), shape))
+
+
+@op(method=False, hidden=True, entry="resample", grad_name="Resample", vjp=dict(
+    input=lambda B, g, input_shape, dim, taps: B._resample_backward(g, dim, input_shape[dim], taps)))
+def _resample(B, input: T, dim, taps):
+    """The sum over taps t of weights[t][o] * input[places[t][o]] along a dim, for every o."""
     total = None
-    for place, weight in zip(places, weights):
-        if not any(weight):
-            continue
-        part = B.index_select(x, dim, B.tensor(place, dtype=by_name["int64"], device=x.device))
-        if any(w != 1 for w in weight):
-            part = B.mul(part, B.reshape(B.tensor(weight, dtype=x.dtype, device=x.device), shape))
+    for place, weight in taps.of(B, input, dim):
+        part = B.index_select(input, dim, place)
+        part = part if weight is None else B.mul(part, weight)
         total = part if total is None else B.add(total, part)
+    return total
+
+
+@op(method=False, hidden=True, entry="resample_backward", grad_name="ResampleBackward", vjp=dict(
+    grad=lambda B, g, dim, size, taps: B._resample(g, dim, taps)))
+def _resample_backward(B, grad: T, dim, size, taps):
+    """The adjoint of `_resample`: every element is the weighted sum of what it went into."""
+    total = B.zeros((*grad.shape[:dim], size, *grad.shape[dim + 1:]), dtype=grad.dtype, device=grad.device)
+    for place, weight in taps.of(B, grad, dim):
+        total = B.index_add(total, dim, place, grad if weight is None else B.mul(grad, weight))
     return total

@@ -7,6 +7,7 @@ class Copies(_Family):
     prepare = """
 square, other = torch.randn(2048, 2048), torch.randn(2048, 2048)
 turned, every_second = square.t(), torch.randn(2048, 4096)[:, ::2]
+coloured = torch.randn(32, 3, 224, 224)
 images, whole, long = torch.randn(32, 64, 56, 56), torch.randint(-1000, 1000, (4_000_000,), dtype=torch.int32), torch.randn(4_000_000)
 wide, half, narrow = long.double(), long.half(), long.bfloat16()
 ten, hundred = [torch.randn(100, 1000) for _ in range(10)], [torch.randn(10_000) for _ in range(100)]
@@ -15,7 +16,8 @@ condition, x, y = torch.randn(1_000_000) > 0, torch.randn(1_000_000), torch.rand
     cases = {
         "add transposed 2048^2": "other + turned", "add every second column": "other + every_second",
         "add a row": "square + square[0]", "add a column": "square + square[:, :1]",
-        "transposed copy 2048^2": "turned.contiguous()", "channels last": "images.permute(0, 2, 3, 1).contiguous()",
+        "transposed copy 2048^2": "turned.contiguous()", "channels last": "images.permute(0, 2, 3, 1).contiguous()", "3 channels last": "coloured.permute(0, 2, 3, 1).contiguous()",
+        "pixel_shuffle": "torch.pixel_shuffle(images, 4)",
         "flip columns": "square.flip(1)", "flip rows": "square.flip(0)", "roll": "square.roll(100, 1)",
         "float to double 4M": "long.double()", "double to float 4M": "wide.float()", "int32 to float 4M": "whole.float()",
         "float to int64 4M": "long.long()", "float to half 4M": "long.half()", "half to float 4M": "half.float()",

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.dtype import by_name
 from ...ops import namespace as ops
-from ...ops.sliding import cached, resample
+from ...ops.sliding import Taps, cached
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}
@@ -112,36 +112,32 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if mode == "area":
         return _AREA[input.dim()](input, grid)
     if mode.startswith("nearest"):
-        for dim, (g, scale) in enumerate(zip(grid, scales), 2):
-            input = _by_places(input, dim, *_nearest_places(input.size(dim), g, scale, mode == "nearest-exact"))
-        return input
+        return _by_places(input, grid, scales, mode == "nearest-exact")
     return _by_taps(input, grid, scales, mode, align_corners, antialias)
 
 
 @lru_cache(32)
-def _nearest_places(size, count, scale, exact):
-    """(the element for each result, how often each is taken where that is so many times for all, else 0)."""
-    places, times = _nearest(size, count, scale, exact), count // size
-    each = count == size * times and (places == np.arange(count) // times).all()
-    return places.tolist(), times if each else 0
+def _nearest_taps(size, count, scale, exact):
+    """The tap of the nearest element, or None where each is its own."""
+    places = _nearest(size, count, scale, exact)
+    return None if np.array_equal(places, np.arange(size)) else Taps(places[None], None)
 
 
-def _by_places(input, dim, places, times):
-    if not times:
-        return input.index_select(dim, ops.tensor(places, device=input.device))
-    if times == 1:
-        return input
-    shape = tuple(input.shape)
-    wide = input.unsqueeze(dim + 1).expand(*shape[:dim + 1], times, *shape[dim + 1:])
-    return wide.reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1:])
+def _by_places(input, grid, scales, exact):
+    result = input
+    for dim in reversed(range(2, input.dim())):
+        taps = _nearest_taps(input.size(dim), grid[dim - 2], scales[dim - 2], exact)
+        if taps is not None:
+            result = ops._resample(result, dim, taps)
+    return result
 
 
 @lru_cache(32)
 def _taps(mode, antialias, size, count, scale, align_corners, real):
-    """Places and weights of a mode along one dim, each a list for every tap."""
+    """The taps of a mode along one dim."""
     arguments = size, count, scale, align_corners, real
     places, weights = _antialiased(mode, *arguments) if antialias else _cubic(*arguments) if mode == "bicubic" else _linear(*arguments)
-    return [p.tolist() for p in places], [w.tolist() for w in weights]
+    return Taps(np.array(places, np.int64), np.array(weights, real))
 
 
 def _by_taps(input, grid, scales, mode, align_corners, antialias):
@@ -149,10 +145,11 @@ def _by_taps(input, grid, scales, mode, align_corners, antialias):
     if dtype.name in ("float16", "bfloat16", "uint8"):
         input = input.float()
     real = np.float64 if dtype.name == "float64" else np.float32
-    for dim, (g, scale) in enumerate(zip(grid, scales), 2):
+    for dim in reversed(range(2, input.dim())):
+        g, scale = grid[dim - 2], scales[dim - 2]
         if not antialias and g == input.size(dim) and (align_corners or not scale or scale == 1):
             continue
-        input = resample(ops, input, dim, *_taps(mode, antialias, input.size(dim), g, scale, align_corners, real))
+        input = ops._resample(input, dim, _taps(mode, antialias, input.size(dim), g, scale, align_corners, real))
     if dtype.name == "uint8":
         input = input.round().clamp(0, 255)
     return input.to(dtype)

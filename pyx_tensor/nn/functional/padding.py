@@ -4,6 +4,7 @@ from functools import lru_cache
 import numpy as np
 
 from ...ops import namespace as ops
+from ...ops.sliding import Taps
 
 
 def _reflected(before, size, after):
@@ -24,8 +25,8 @@ _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped
 
 
 @lru_cache(64)
-def _places(mode, before, size, after):
-    return _PLACES[mode](before, size, after).tolist()
+def _taps(mode, before, size, after):
+    return Taps(_PLACES[mode](before, size, after)[None], None)
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -55,8 +56,7 @@ def pad(input, pad, mode="constant", value=None):
     for at in range(len(pad) // 2):
         before, after = pad[2 * at:2 * at + 2]
         if before or after:
-            places = _places(mode, before, input.size(last - at), after)
-            result = ops.index_select(result, last - at, ops.tensor(places, device=input.device))
+            result = ops._resample(result, last - at, _taps(mode, before, input.size(last - at), after))
     return ops.clone(input) if result is input else result
 
 
