@@ -101,3 +101,15 @@ def test_ldexp_where_the_power_overflows():
 
 def test_equal_compares_promoted_values():
     assert torch.equal(T([1, 2]), T([1., 2.])) and not torch.equal(T([1]), T([1.5])) and not torch.equal(T([1]), T([1., 1.]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_nan_to_num_and_its_gradient(dtype):
+    largest = torch.finfo(dtype).max
+    x = torch.tensor([math.nan, math.inf, -math.inf, 1, largest, -0.0], dtype=dtype, requires_grad=True)
+    y = x.nan_to_num()
+    assert y.tolist() == [0, largest, -largest, 1, largest, 0] and math.copysign(1, y[5].item()) == -1
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [0, 0, 0, 1, 1, 1]
+    assert x.nan_to_num(nan=math.inf).tolist() == [math.inf, largest, -largest, 1, largest, 0]
+    assert x.nan_to_num(posinf=2.0).tolist() == [0, 2, -largest, 1, largest, 0]
+    assert x.nan_to_num(1, 2, 3).tolist() == [1, 2, 3, 1, largest, 0]

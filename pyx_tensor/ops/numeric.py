@@ -279,6 +279,9 @@ def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
     if not input.dtype.is_floating_point:
         return B.clone(input)
     limits, result = finfo(input.dtype), input
+    if posinf is None and neginf is None:          # both infinities at once; a NaN stays one
+        result = B.clamp(input, limits.min, limits.max)
+        return B._where(B.isnan(input), 0.0, result) if nan is None else B.masked_fill(result, B.isnan(input), nan)
     for found, given, usual in ((B.isnan(input), nan, 0.0), (B.eq(input, math.inf), posinf, limits.max), (B.eq(input, -math.inf), neginf, limits.min)):
         result = B._where(found, usual, result) if given is None else B.masked_fill(result, found, given)
     return result
