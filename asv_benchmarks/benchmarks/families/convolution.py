@@ -71,3 +71,17 @@ def normalized():
         "training": "F.batch_norm(x, mean, var, None, None, True)", "evaluation": "F.batch_norm(x, mean, var)",
         "training, all gradients": "torch.autograd.grad(normalized(), (leaf, weight, bias), g)",
     }
+
+
+class Resizing(_Family):
+    """(4, 32, 56, 56) to twice its size, and padded."""
+    prepare = """
+F = torch.nn.functional
+x, leaf, g = torch.randn(4, 32, 56, 56), torch.randn(4, 32, 56, 56, requires_grad=True), torch.randn(4, 32, 112, 112)
+"""
+    cases = {
+        "nearest": "F.interpolate(x, scale_factor=2)", "bilinear": "F.interpolate(x, scale_factor=2, mode='bilinear')",
+        "bicubic": "F.interpolate(x, scale_factor=2, mode='bicubic')",
+        "bilinear, gradient": "torch.autograd.grad(F.interpolate(leaf, scale_factor=2, mode='bilinear'), leaf, g)",
+        "reflect": "F.pad(x, (3, 3, 3, 3), mode='reflect')", "unfold": "F.unfold(x, 3)",
+    }

@@ -23,9 +23,12 @@ images = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.
                        nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
 images_step = training_step(images, torch.optim.SGD(images.parameters(), lr=0.01), torch.randn(64, 1, 28, 28),
                             nn.CrossEntropyLoss(), torch.randint(0, 10, (64,)))
+wide = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 10))
+wide_in_bfloat16 = torch.autocast("cpu", torch.bfloat16)(wide)
+wide_step = training_step(wide_in_bfloat16, torch.optim.AdamW(wide.parameters()), torch.randn(256, 512), nn.CrossEntropyLoss(), torch.randint(0, 10, (256,)))
 """
     cases = {"MLP 4-64-64-2, batch 32, Adam": "small_step()", "MLP 784-128-10, batch 64, SGD": "digits_step()",
-             "CNN 32-64-128-10, batch 64, SGD": "images_step()"}
+             "CNN 32-64-128-10, batch 64, SGD": "images_step()", "MLP 512-2048-512-10, batch 256, autocast to bfloat16, AdamW": "wide_step()"}
 
 
 class Residual(_Family):
