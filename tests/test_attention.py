@@ -136,6 +136,6 @@ def test_the_kernel_itself():
     from pyx_tensor_cpu import attention as kernel
     q = np.ones((2, 3, 4), np.float32)
     for mask in (None, np.zeros((2, 3, 3), np.float32)):
-        result, total = kernel.attention(q, q, q, mask, 0.5, False)
-        grads = kernel.attention_backward(result, q, q, q, mask, total, 0.5, False, (True, True, True, False))
+        result, total, output = kernel.attention(q, q, q, mask, 0.5, False)
+        grads = kernel.attention_backward(result, q, q, q, mask, total, output, 0.5, False, (True, True, True, False))
         assert [g.shape for g in grads[:3]] == [q.shape] * 3 and grads[3] is None

@@ -279,7 +279,7 @@ cdef void run_jobs(const Problem* p, Py_ssize_t first, Py_ssize_t step, Py_ssize
 
 
 def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, double scale, bint causal):
-    """(softmax(scale query key^T + mask) value, each query's largest score and one over its sum of exponentials)."""
+    """(softmax(scale query key^T + mask) value, each query's largest score and one over its sum of exponentials, nothing more)."""
     cdef Problem p
     cdef list held = []
     cdef Py_ssize_t shape[MAX_DIMS]
@@ -293,11 +293,11 @@ def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, doubl
     total = new_array(nd, shape, <cnp.dtype>cnp.PyArray_DESCR(query))
     p.total = cnp.PyArray_BYTES(total)
     run(&p, False)
-    return output, total
+    return output, total, None
 
 
-def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, cnp.ndarray total, double scale, bint causal,
-                       needs):
+def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, cnp.ndarray total, output, double scale,
+                       bint causal, needs):
     """The gradients of query, key and value; that of a mask is left to the definition."""
     cdef Problem p
     cdef list held = []

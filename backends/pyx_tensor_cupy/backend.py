@@ -7,6 +7,7 @@ import numpy as np
 from pyx_tensor.core.array_module import CATEGORY, ArrayModuleBackend, module_dtypes
 from pyx_tensor.core.protocol import permissions
 
+from .cudnn import Library
 from .entries import ENTRIES, bind_entries
 from .launcher import Launcher
 from .runtime import RuntimeMethods
@@ -79,6 +80,7 @@ class CupyBackend(RuntimeMethods, ArrayModuleBackend):
             if hasattr(special, name):
                 self.bind(entry, "f", getattr(special, name))
         self.launch = Launcher(xp)
+        self.cudnn = Library(self)
         self._numbers = {}      # (number, dtype, device, stream) -> 0-dim array
         self.kernels = hasattr(xp, "RawModule")
         if self.kernels:

@@ -1,4 +1,4 @@
-"""Entries of the table that run kernels of ours: functions of the backend and arrays, by the operation's name.
+"""Entries of the table that run kernels of ours or cuDNN's: functions of the backend and arrays, by the operation's name.
 
 They are bound to a backend whose module compiles kernels; without them the operations' definitions do the same, in more steps.
 """
@@ -17,7 +17,7 @@ def entry(function):
 
 def bind_entries(backend):
     """Give a backend all entries."""
-    from . import activations, convolution, decompositions, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
+    from . import activations, attention, convolution, decompositions, loss, normalize, optim, products, recurrent, scatter, softmax  # noqa: F401 (they enter themselves)
     for name, function in ENTRIES.items():
         setattr(backend, name, types.MethodType(function, backend))
 

@@ -226,6 +226,11 @@ class RuntimeMethods:
         """An array over the memory of whatever has `__cuda_array_interface__` or `__dlpack__`."""
         return self.xp.asarray(owner) if hasattr(owner, "__cuda_array_interface__") else self.xp.from_dlpack(owner)
 
+    # -- libraries
+    def cudnn_version(self):
+        """The version of cuDNN as a number; None where it can't be used."""
+        return self.cudnn.version()
+
     # -- marks for profilers
     def mark(self, message):
         """A mark on the profiler's timeline."""

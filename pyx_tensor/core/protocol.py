@@ -32,6 +32,9 @@ class Permissions:
     tf32 = False                   # products of float32 may round their factors to 10 bits
     reduced_float16 = True         # sums of products of float16 may be added up in float16
     reduced_bfloat16 = True        # the same of bfloat16
+    cudnn = True                   # cuDNN may be used
+    cudnn_tf32 = True              # its convolutions of float32 may round their factors to 10 bits
+    cudnn_deterministic = False    # it chooses algorithms with the same bits in every run
 
 
 permissions = Permissions()

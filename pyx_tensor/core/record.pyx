@@ -216,6 +216,11 @@ cdef Edge edge_for(OpNode node, object item, int i):
     return edge_of(<TensorBase>item)
 
 
+cdef bint same_array(object hidden, object result):
+    """Is a hidden output the result itself? Then it is kept as the result, so that a write to that shows."""
+    return isinstance(hidden, TensorBase) and isinstance(result, TensorBase) and (<TensorBase>hidden).array is (<TensorBase>result).array
+
+
 # --- the vjp table of an operation --------------------------------------------------------------------------------
 cdef class Rule:
     """One vjp: which inputs it is for, and what its parameters name."""
@@ -360,7 +365,7 @@ cdef class Gradient:
             if self.saves_output:
                 node.output = tuple([save(<TensorBase>r, True) for r in results])
         if aux is not None:
-            node.aux = tuple([self.save_hidden(node, a, k) for k, a in enumerate(aux)])
+            node.aux = tuple([save(<TensorBase>results, True) if same_array(a, results) else self.save_hidden(node, a, k) for k, a in enumerate(aux)])
         return 0
 
     cdef object save_hidden(self, OpNode node, object hidden, int k):

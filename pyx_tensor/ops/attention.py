@@ -27,19 +27,20 @@ def _weights(B, query, key, mask, scale, causal):
     return B.masked_fill(B.softmax(B.masked_fill(scores, blind, 0), -1), blind, 0)
 
 
-@op(promote="same", method=False, hidden=True, aux=("total",), grad_name="ScaledDotProductAttention", vjp={
-    ("query", "key", "value", "mask"): lambda B, g, query, key, value, mask, scale, causal, total, needs:
-        B.attention_backward(g, query, key, value, mask, total, scale, causal, needs)})
+@op(promote="same", method=False, hidden=True, aux=("total", "output"), grad_name="ScaledDotProductAttention", vjp={
+    ("query", "key", "value", "mask"): lambda B, g, query, key, value, mask, scale, causal, total, output, needs:
+        B.attention_backward(g, query, key, value, mask, total, output, scale, causal, needs)})
 def attention(B, query: T, key: T, value: T, mask: T, scale, causal):
     """`softmax(scale query key^T + mask) value` over the last two dims; leading dims are the same.
 
-    Hidden output: what a kernel keeps for its backward, of each query its largest score and one over its sum of exponentials.
+    Hidden outputs: what a kernel keeps for its backward, which are facts about each query's scores (their largest and one over the sum of
+    their exponentials, on the cpu), and the output, where it needs that.
     """
-    return B.matmul(_weights(B, query, key, mask, scale, causal), value), None
+    return B.matmul(_weights(B, query, key, mask, scale, causal), value), None, None
 
 
 @op(promote=None, method=False, hidden=True, entry="attention_backward")
-def attention_backward(B, g: T, query: T, key: T, value: T, mask: T, total: T, scale, causal, needs):
+def attention_backward(B, g: T, query: T, key: T, value: T, mask: T, total: T, output: T, scale, causal, needs):
     """The gradients of attention's query, key, value and mask."""
     weights = _weights(B, query, key, mask, scale, causal)
     to_weights = B.matmul(g, B.transpose(value, -2, -1))
