@@ -1,7 +1,7 @@
 # make demo    both example programs
 # make test    the tests; needs no GPU and no PyTorch
 # make oracle  the tests against PyTorch
-# make nvrtc   compiles the CUDA kernels; needs no GPU
+# make nvrtc   compiles the CUDA kernels, and checks cuDNN's graphs; needs no GPU
 # make bench   times PyTorch and NumPy beside pyx_tensor
 # make docs    the pages of docs/ as HTML
 # make clean   forgets the environment and everything built

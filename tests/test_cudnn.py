@@ -1,4 +1,5 @@
 """Convolution and attention by cuDNN: what it is asked, over a stand-in that computes on the host, beside the cpu backend's results."""
+import functools
 import sys
 
 import cudnn_standin
@@ -52,25 +53,30 @@ def compare(function, inputs, dtype="float32"):
 
 
 # --- convolution --------------------------------------------------------------------------------------------------------
-# function(input, weight, bias), shapes of input and weight
+# name: (function(nn.functional, input, weight, bias), shapes of input and weight); four output channels each
 CONVOLUTIONS = {
-    "1-d": (lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1), (2, 3, 11), (4, 3, 3)),
-    "2-d": (lambda x, w, b: F.conv2d(x, w, b, padding=1), (2, 3, 7, 6), (4, 3, 3, 3)),
-    "windows that skip pixels": (lambda x, w, b: F.conv2d(x, w, b, stride=(3, 2), padding=(0, 2), dilation=(2, 1)), (2, 3, 9, 8), (4, 3, 3, 2)),
-    "groups": (lambda x, w, b: F.conv2d(x, w, b, groups=2), (2, 4, 5, 6), (4, 2, 3, 3)),
-    "depthwise": (lambda x, w, b: F.conv2d(x, w, b, groups=4, padding="same"), (1, 4, 5, 6), (4, 1, 3, 3)),
-    "3-d": (lambda x, w, b: F.conv3d(x, w, b, stride=(1, 2, 1)), (2, 2, 4, 5, 4), (4, 2, 2, 3, 2)),
-    "transposed 1-d": (lambda x, w, b: F.conv_transpose1d(x, w, b, stride=2, output_padding=1), (2, 3, 5), (3, 4, 3)),
-    "transposed 2-d": (lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, groups=2, output_padding=(1, 0)), (2, 4, 3, 5), (4, 2, 3, 3)),
-    "one image": (lambda x, w, b: F.conv2d(x, w, b), (3, 5, 5), (4, 3, 2, 2)),
+    "1-d": (lambda F, x, w, b: F.conv1d(x, w, b, stride=2, padding=1), (2, 3, 11), (4, 3, 3)),
+    "2-d": (lambda F, x, w, b: F.conv2d(x, w, b, padding=1), (2, 3, 7, 6), (4, 3, 3, 3)),
+    "windows that skip pixels": (lambda F, x, w, b: F.conv2d(x, w, b, stride=(3, 2), padding=(0, 2), dilation=(2, 1)), (2, 3, 9, 8), (4, 3, 3, 2)),
+    "groups": (lambda F, x, w, b: F.conv2d(x, w, b, groups=2), (2, 4, 5, 6), (4, 2, 3, 3)),
+    "depthwise": (lambda F, x, w, b: F.conv2d(x, w, b, groups=4, padding="same"), (1, 4, 5, 6), (4, 1, 3, 3)),
+    "3-d": (lambda F, x, w, b: F.conv3d(x, w, b, stride=(1, 2, 1)), (2, 2, 4, 5, 4), (4, 2, 2, 3, 2)),
+    "transposed 1-d": (lambda F, x, w, b: F.conv_transpose1d(x, w, b, stride=2, output_padding=1), (2, 3, 5), (3, 4, 3)),
+    "transposed 2-d": (lambda F, x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, groups=2, output_padding=(1, 0)), (2, 4, 3, 5), (4, 2, 3, 3)),
+    "one image": (lambda F, x, w, b: F.conv2d(x, w, b), (3, 5, 5), (4, 3, 2, 2)),
 }
+
+
+def convolution(name):
+    """A function and its arguments."""
+    function, shape, kernel = CONVOLUTIONS[name]
+    return functools.partial(function, F), [random(*shape), random(*kernel, seed=1, scale=0.5), random(4, seed=2)]
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name, dtype):
-    function, shape, kernel = CONVOLUTIONS[name]
-    compare(function, [random(*shape), random(*kernel, seed=1, scale=0.5), random(4, seed=2)], dtype)
+    compare(*convolution(name), dtype)
     assert sorted(cudnn_standin.run) == ["conv_dgrad", "conv_fprop", "conv_wgrad"]
 
 
@@ -131,17 +137,15 @@ def test_flags_choose_among_algorithms():
                          ids=["not supported", "too old"])
 def test_what_is_refused_is_lowered_and_remembered(library, refusal):
     cudnn_standin.refusal[0] = refusal
-    function, shape, kernel = CONVOLUTIONS["2-d"]
     for _ in range(2):
-        compare(function, [random(*shape), random(*kernel, seed=1), random(4, seed=2)])
+        compare(*convolution("2-d"))
     compare(F.scaled_dot_product_attention, [random(2, 3, 5, 8, seed=i) for i in range(3)], "float16")
     assert not cudnn_standin.run and [operation for operation, *_ in cudnn_standin.made] == ["conv_fprop", "conv_dgrad", "conv_wgrad", "sdpa"]
     assert all(str(refusal) in plan for plan in library.plans.values())
 
 
 def test_where_cudnn_is_not_used():
-    function, shape, kernel = CONVOLUTIONS["2-d"]
-    inputs = [random(*shape), random(*kernel, seed=1), random(4, seed=2)]
+    function, inputs = convolution("2-d")
     with cudnn.flags(enabled=False):
         compare(function, inputs)
     leaves = [x.double().cuda() for x in inputs]
@@ -275,8 +279,7 @@ def test_where_there_is_no_cudnn(library, monkeypatch, missing):
     assert not cudnn.is_available() and cudnn.version() is None
     assert library.found[1] == {"package": "ModuleNotFoundError: import of cudnn halted; None in sys.modules", "device": "RuntimeError: cudnnHandle Create failed",
                                 "library": "OSError: libcudnn.so.9: cannot open shared object file"}[missing]
-    function, shape, kernel = CONVOLUTIONS["2-d"]
-    compare(function, [random(*shape), random(*kernel, seed=1), random(4, seed=2)])
+    compare(*convolution("2-d"))
     assert not cudnn_standin.made
 
 

@@ -9,7 +9,7 @@ GPU = Path(__file__).parent / "gpu"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are run on the host by GNU's C++ compiler and library")
 
 
-@pytest.mark.parametrize("part", ["runtime.py", "speed.py", "kit.py", "operations.py add softmax index_add", "gradients.py add softmax cholesky",
+@pytest.mark.parametrize("part", ["runtime.py", "by_cudnn.py", "speed.py", "kit.py", "operations.py add softmax index_add", "gradients.py add softmax cholesky",
                                   "programs.py mlp lstm hooks"])
 def test_a_part_passes_over_the_standin(part):
     program, *arguments = part.split()

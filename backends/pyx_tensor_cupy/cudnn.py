@@ -29,6 +29,7 @@ class Library:
         """(the module cudnn, None), or (None, why it can't be used); looked for on first use."""
         try:
             import cudnn
+            self.backend.cuda.get_cublas_handle()      # cuDNN takes cuBLAS as it is loaded, and ends the process where it isn't
             self._handles[self.backend.current_device()] = cudnn.create_handle()
         except (ImportError, OSError, RuntimeError) as error:      # no package; no library, which older packages open when imported; no device for it
             return None, f"{type(error).__name__}: {error}"
@@ -56,9 +57,9 @@ class Library:
         """
         backend, arrays = self.backend, (*inputs.values(), *results)
         described = tuple([(backend.dtype_name(a), tuple(a.shape), strides_of(backend, a)) for a in arrays])
-        key = operation, backend.current_device(), described, tuple(options.items()), avoided
+        key = backend.current_device(), operation, tuple(inputs), described, tuple(options.items()), avoided
         with self._lock:
-            plan = self.plans.get(key) or self._plan(key, tuple(inputs), options)
+            plan = self.plans.get(key) or self._plan(key)
             if isinstance(plan, str):
                 return False
             handle = self._handle()
@@ -73,15 +74,14 @@ class Library:
             self._handles[device] = self.module.create_handle()
         return self._handles[device]
 
-    def _plan(self, key, names, options):
+    def _plan(self, key):
         """A new plan, or why there is none. While a graph is captured nothing is built, as that may wait for the device."""
         if self.backend.capturing():
             return "a graph is being captured"
         if len(self.plans) >= MOST_PLANS:
             self.plans.clear()
-        operation, _, described, _, avoided = key
         try:
-            plan = Plan(self.module, self._handle(), operation, described, names, options, avoided)
+            plan = Plan(self.module, self._handle(), *key[1:])
         except (self.module.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:      # what the library is too old for is a RuntimeError
             plan = f"{type(error).__name__}: {error}"
         self.plans[key] = plan
@@ -91,19 +91,18 @@ class Library:
 class Plan:
     """A graph of one operation, ready to run; its arrays are numbered from 1, inputs first."""
 
-    def __init__(self, module, handle, operation, described, names, options, avoided):
-        """For `described` (dtype, shape and strides of each array), `names` of the inputs and the rest see `Library.run`."""
+    def __init__(self, module, handle, operation, names, described, options, avoided):
+        """For the `names` of the inputs, dtype, shape and strides of each array in `described`, and the rest see `Library.run`."""
         types = module.data_type
-        self.graph = module.pygraph(name=operation, handle=handle, io_data_type=getattr(types, TYPES[described[0][0]]), intermediate_data_type=types.FLOAT,
+        self.graph = module.pygraph(name=operation, handle=handle, io_data_type=_type(module, described[0]), intermediate_data_type=types.FLOAT,
                                     compute_data_type=types.FLOAT)
-        inputs = {name: self.graph.tensor(name=name, uid=uid, data_type=getattr(types, TYPES[dtype]), dim=list(shape), stride=list(strides))
-                  for uid, (name, (dtype, shape, strides)) in enumerate(zip(names, described), 1)}
-        results = getattr(self.graph, operation)(**inputs, **options)
+        inputs = {name: self.graph.tensor(name=name, uid=uid, data_type=_type(module, facts), dim=list(facts[1]), stride=list(facts[2]))
+                  for uid, (name, facts) in enumerate(zip(names, described), 1)}
+        results = getattr(self.graph, operation)(**inputs, **dict(options))
         results = results if isinstance(results, (list, tuple)) else (results,)
-        for uid, (result, (dtype, shape, strides)) in enumerate(zip(results, described[len(names):]), len(names) + 1):
-            result.set_output(True).set_uid(uid).set_data_type(getattr(types, TYPES[dtype])).set_dim(list(shape)).set_stride(list(strides))
+        for uid, (result, facts) in enumerate(zip(results, described[len(names):]), len(names) + 1):
+            result.set_output(True).set_uid(uid).set_data_type(_type(module, facts)).set_dim(list(facts[1])).set_stride(list(facts[2]))
         self._build(module, avoided)
-        self.workspace = self.graph.get_workspace_size()
 
     def _build(self, module, avoided):
         graph = self.graph
@@ -113,6 +112,11 @@ class Plan:
         graph.deselect_numeric_notes([getattr(module.numerical_note, name) for name in avoided])
         graph.check_support()
         graph.build_plans()
+        self.workspace = graph.get_workspace_size()
+
+
+def _type(module, facts):
+    return getattr(module.data_type, TYPES[facts[0]])
 
 
 def strides_of(backend, array):

@@ -28,6 +28,7 @@ def _numpy(self, *args, **kwargs):
 
 pyx_tensor.Tensor.numpy = _numpy
 pyx_tensor.set_default_device("cuda")
+pyx_tensor.backends.cudnn.allow_tf32 = False
 
 
 def __getattr__(name):

@@ -72,6 +72,7 @@ def compare(case):
 
 def compare_with_pytorch(name):
     import torch as pytorch
+    pytorch.backends.cudnn.allow_tf32 = False
     function = getattr(pytorch, name, None) or getattr(pytorch.nn.functional, name, None)
     if function is None:
         return

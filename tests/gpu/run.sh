@@ -6,8 +6,8 @@
 #
 # With --standin it is tried out without a GPU, over NumPy.
 #
-# Needs CUDA, PyTorch, CuPy, NumPy, Cython, setuptools, ml_dtypes and a C compiler; no network. What else is missing is installed from wheels
-# in .wheels/ (scipy-openblas64).
+# Needs CUDA, cuDNN, PyTorch, CuPy, NumPy, Cython, setuptools, ml_dtypes and a C compiler; no network. What else is missing is installed from wheels
+# in .wheels/ (scipy-openblas64, nvidia-cudnn-frontend 1.17 to 1.26, which need nothing else).
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -51,6 +51,8 @@ finish() {  # waits for the parts begun, and shows how each ended
 }
 
 part runtime 150 "$python" tests/gpu/runtime.py $standin
+finish
+part cudnn 90 "$python" tests/gpu/by_cudnn.py --seconds 80 $standin
 finish
 part speed 150 "$python" tests/gpu/speed.py --seconds 120 $standin
 finish

@@ -138,6 +138,11 @@ def convolution(t):
     return run
 
 
+def attention(t):
+    q, k, v = (t.rand(size(8, 1), size(16, 2), size(1024, 8), 64).to("cuda").to(t.bfloat16) for _ in range(3))
+    return lambda: t.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 def small_add(t):
     a, b = t.ones(16).to("cuda"), t.ones(16).to("cuda")
 
@@ -152,7 +157,8 @@ CASES = {
     "add, 2²⁴": (of_vector(lambda t, x: x + x), 50, 1, 1.1), "exp, 2²⁴": (of_vector(lambda t, x: t.exp(x)), 50, 1, 1.1),
     "sum, 2²⁴": (of_vector(lambda t, x: x.sum()), 50, 1, 1.1), "softmax, 2¹²×2¹²": (softmax, 50, 1, 1.1),
     "float32 product, 4096²": (product("float32"), 10, 1, 1.1), "bfloat16 product, 4096²": (product("bfloat16"), 30, 1, 1.1),
-    "convolution 3×3, 32×64×56²": (convolution, 20, 1, 1.3), "ResNet-18 step, 32×3×224²": (resnet_step, 3, 1, 1.3),
+    "convolution 3×3, 32×64×56²": (convolution, 20, 1, 1.3), "bfloat16 attention, causal, 8×16×1024×64": (attention, 20, 1, 1.3),
+    "ResNet-18 step, 32×3×224²": (resnet_step, 3, 1, 1.3),
     "GPT step, 12 layers, 768 wide, 4×1024": (gpt_step, 2, 1, 1.3), "launch of a small add": (small_add, 10, 100, 1.0)}
 
 
@@ -170,6 +176,7 @@ def in_words(seconds):
 
 
 part = Part("speed")
+torch.backends.cudnn.allow_tf32 = True      # as PyTorch's convolutions by default
 theirs = library()
 print(f"| {torch.cuda.get_device_name()} | pyx_tensor | PyTorch {theirs.__version__} | ratio | target |\n|---|---:|---:|---:|---:|", flush=True)
 for name, (make, repeat, scale, target) in CASES.items():

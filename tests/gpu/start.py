@@ -21,6 +21,7 @@ ARGUMENTS.add_argument("rest", nargs="*")
 OPTIONS = ARGUMENTS.parse_args()
 STANDIN = OPTIONS.standin
 BEGUN = time.monotonic()
+torch.backends.cudnn.allow_tf32 = False      # results are compared with the cpu's
 
 
 def use_standin():
