@@ -31,7 +31,7 @@ class Library:
             import cudnn
             self.backend.cuda.get_cublas_handle()      # cuDNN takes cuBLAS as it is loaded, and ends the process where it isn't
             self._handles[self.backend.current_device()] = cudnn.create_handle()
-        except (ImportError, OSError, RuntimeError) as error:      # no package; no library, which older packages open when imported; no device for it
+        except (ImportError, AttributeError, OSError, RuntimeError) as error:      # not this package, no library (which old packages import), no device
             return None, f"{type(error).__name__}: {error}"
         return cudnn, None
 
