@@ -154,6 +154,14 @@ def test_where_cudnn_is_not_used():
     assert not cudnn_standin.made and not cudnn_standin.run
 
 
+def test_where_there_is_no_room_to_work_in(library, monkeypatch):
+    def full(backend, shape, dtype, beside):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+    monkeypatch.setattr("pyx_tensor_cupy.cudnn.new", full)
+    compare(*convolution("2-d"))
+    assert not cudnn_standin.run and not any(isinstance(plan, str) for plan in library.plans.values())
+
+
 @pytest.mark.parametrize("layout", [lambda x: torch.cat([x.flatten()[:1], x.flatten()])[1:].reshape(x.shape), lambda x: x.mT.contiguous().mT,
                                     lambda x: x[:1].expand(x.shape), lambda x: x.to(memory_format=torch.channels_last), lambda x: x.flip(0)[:, :, ::2]],
                          ids=["an address that isn't aligned", "columns first", "expanded", "channels last", "every second"])

@@ -6,7 +6,7 @@ library isn't there.
 import functools
 import threading
 
-from pyx_tensor.core.protocol import permissions
+from pyx_tensor.core.protocol import OutOfMemoryError, permissions
 
 from .entries import contiguous, new
 
@@ -49,7 +49,7 @@ class Library:
         return permissions.cudnn and all(a.size and self.backend.dtype_name(a) in TYPES for a in arrays) and self.module is not None
 
     def run(self, operation, inputs, results, options, avoided=()):
-        """Compute one operation into the arrays `results`. False where cuDNN refuses it, and nothing was done.
+        """Compute one operation into the arrays `results`. False where cuDNN refuses it or has no room to work in, and nothing was done.
 
         Args:
             operation: a method of `cudnn.pygraph`. inputs: arrays, as `readable` gives them, by its parameters' names.
@@ -62,9 +62,12 @@ class Library:
             plan = self.plans.get(key) or self._plan(key)
             if isinstance(plan, str):
                 return False
+            try:
+                workspace = new(backend, (max(plan.workspace, 1),), "uint8", arrays[0])
+            except OutOfMemoryError:
+                return False
             handle = self._handle()
             self.module.set_stream(handle, backend.cuda.get_current_stream().ptr)
-            workspace = new(backend, (max(plan.workspace, 1),), "uint8", arrays[0])
             plan.graph.execute({uid: backend.address(a) for uid, a in enumerate(arrays, 1)}, backend.address(workspace), handle)
         return True
 

@@ -165,6 +165,11 @@ def test_backends_flags():
         assert not cudnn.benchmark and cudnn.deterministic and cudnn.enabled
     assert cudnn.benchmark and not cudnn.deterministic
     cudnn.benchmark = False
+    with pytest.raises(RuntimeError, match="set_enabled_cudnn expects a bool, but got int"):
+        cudnn.enabled = 0
+    with pytest.raises(RuntimeError, match="expects a bool"), cudnn.flags(deterministic=True, allow_tf32=1):
+        pass
+    assert cudnn.enabled and not cudnn.deterministic and cudnn.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     assert torch.get_float32_matmul_precision() == "high"
     torch.backends.cuda.matmul.allow_tf32 = False

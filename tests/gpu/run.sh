@@ -52,10 +52,9 @@ finish() {  # waits for the parts begun, and shows how each ended
 
 part runtime 150 "$python" tests/gpu/runtime.py $standin
 finish
-part cudnn 90 "$python" tests/gpu/by_cudnn.py --seconds 80 $standin
-finish
 part speed 150 "$python" tests/gpu/speed.py --seconds 120 $standin
 finish
+part cudnn 200 "$python" tests/gpu/by_cudnn.py --seconds 180 $standin
 part kit 200 "$python" tests/gpu/kit.py --seconds 180 $standin
 part programs 200 "$python" tests/gpu/programs.py --seconds 180 $standin
 part operations 220 "$python" tests/gpu/operations.py --seconds 200 $standin
