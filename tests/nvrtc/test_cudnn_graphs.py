@@ -16,9 +16,10 @@ import pytest
 
 import cudnn_standin
 import pyx_tensor as torch
+from conv_samples import CONVOLUTIONS
 from cuda_devices import devices, first_device  # noqa: F401 (fixtures)
 from pyx_tensor_cupy.cudnn import Plan
-from test_cudnn import CONVOLUTIONS, TOLERANCE, attention, compare, convolution, library, random  # noqa: F401 (a fixture among them)
+from test_cudnn import TOLERANCE, attention, compare, convolution, library, random  # noqa: F401 (a fixture among them)
 
 # What cuDNN asks a device for.
 H100 = dict(
