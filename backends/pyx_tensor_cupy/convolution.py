@@ -130,7 +130,7 @@ def _convolved(backend, kind, a, b, shape, geometry, groups):
     """The product of two of images, weight and output, of which the third has `shape`."""
     element_of(backend, "convolution", a)
     operation, names, lower = kind
-    a, b = packed(backend, a), packed(backend, b if b.dtype == a.dtype else backend.cast(b, a.dtype))
+    a, b = packed(backend, a), packed(backend, b, a)
     if backend.cudnn.takes(a, b) and math.prod(shape):
         result = new(backend, geometry.for_cudnn(shape), a.dtype, a)
         inputs = {name: backend.xp.reshape(x, geometry.for_cudnn(x.shape)) for name, x in zip(names, (a, b))}

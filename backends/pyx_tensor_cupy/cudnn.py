@@ -139,6 +139,6 @@ def readable(backend, array):
     return backend.copy(array)
 
 
-def packed(backend, array):
-    """The same, all dense in row-major order."""
-    return readable(backend, contiguous(backend, array))
+def packed(backend, array, like=None):
+    """The same, all dense in row-major order, of the dtype of `like`."""
+    return readable(backend, contiguous(backend, array, like))
