@@ -1,5 +1,5 @@
-/* Products of bfloat16 matrices of any layout in tile registers. The factors are copied into tiles first; of those a block of rows stays in the
- * second-level cache while it meets the columns, 32 at a time. */
+/* Products of bfloat16 matrices of any layout in tile registers, to which subnormal numbers are 0. The factors are copied into tiles first;
+ * of those a block of rows stays in the second-level cache while it meets the columns, 32 at a time. */
 #ifndef PYX_TENSOR_BFLOAT16_PRODUCT_H
 #define PYX_TENSOR_BFLOAT16_PRODUCT_H
 #include <stdlib.h>
