@@ -5,6 +5,7 @@ import numpy as np
 
 from ..core import overrides
 from ..core.definitions import op, operations, primitive
+from ..core.dtype import by_name
 from ..core.mode import is_grad_enabled
 from ..core.operands import check_scalar, prepare_write
 from ..core.record import namespace as B
@@ -48,7 +49,6 @@ def _read_item(item, device):
 
 
 def _long():
-    from ..core.dtype import by_name
     return by_name["int64"]
 
 
@@ -132,6 +132,8 @@ def getitem(x, index):
         return operations["select"].replay(x, (0, index))
     if type(index) in overrides.plain_types and index.dtype.name == "bool" and index.shape == x.shape and not (x.requires_grad and is_grad_enabled()):
         return B.masked_select(x, index)        # without the positions, which only a gradient needs
+    if type(index) is list and x.ndim and index and all([type(i) is int for i in index]):                   # a usual one, sooner
+        return B.index(x, [B.tensor(index, dtype=_long(), device=x.device), *[None] * (x.ndim - 1)])
     items = _read(index, x.device)
     if not any(isinstance(item, TensorBase) for item in items):
         return operations["_index_basic"].replay(x, (items,)) if items != (Ellipsis,) else B.alias(x)

@@ -6,7 +6,8 @@ from ._arguments import takes_tensors
 @takes_tensors(2)
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between ``x1`` and ``x2`` along ``dim``; norms below ``eps`` count as ``eps``."""
-    x1, x2 = ops.broadcast_tensors(x1, x2)
+    if x1.shape != x2.shape:
+        x1, x2 = ops.broadcast_tensors(x1, x2)
     norm1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     norm2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return (x1 / norm1 * (x2 / norm2)).sum(dim)
