@@ -56,6 +56,14 @@ def test_other_backends_have_operations_instead(monkeypatch):
             assert b.device.type == "reference" and torch.allclose(a, b.cpu())
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int16, torch.int32, torch.int64, torch.complex128], ids=str)
+def test_copies_of_every_dtype(dtype):
+    x = torch.arange(24).reshape(2, 3, 4).to(dtype)
+    for dim, places in ((0, [1, 1, 0]), (1, [2, 0, 0, 1]), (2, [3, 3, 3, 0, 1])):
+        y = ops._resample(x, dim, Taps(np.array([places]), None))
+        assert y.dtype == dtype and torch.equal(y, x.index_select(dim, torch.tensor(places)))
+
+
 def test_a_weight_of_zero_keeps_infinity_away():
     x = torch.tensor([[[1.0, float("inf"), 3.0]]])
     assert F.interpolate(x, size=3, mode="linear", align_corners=True).tolist() == [[[1, float("inf"), 3]]]
@@ -76,7 +84,11 @@ def test_wrong_arguments():
     a = np.ones((2, 3), np.float32)
     with pytest.raises(IndexError, match="place 3 is out of range for 3 elements"):
         kernel.resample(a, 1, (np.array([[0, 3]]), np.ones((1, 2))))
-    with pytest.raises(ValueError, match=r"expected places \(taps, 2\) of int64"):
+    with pytest.raises(IndexError, match="place -1 is out of range for 2 elements"):
+        kernel.resample(a, 0, (np.array([[0, -1]]), None))
+    with pytest.raises(ValueError, match=r"as many weights as places, \(1, 2\), got shape \(1, 3\)"):
         kernel.resample(a, 1, (np.array([[0, 1]]), np.ones((1, 3))))
+    with pytest.raises(ValueError, match=r"expected places \(taps, 3\) of int64, got shape \(1, 2\)"):
+        kernel.resample_backward(a, 1, 5, (np.array([[0, 1]]), None))
     with pytest.raises(TypeError, match="floating-point or complex"):
         kernel.resample(np.ones((2, 3), np.int64), 1, (np.array([[0, 1]]), np.ones((1, 2))))
