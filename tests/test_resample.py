@@ -22,7 +22,8 @@ def matrix(taps, size):
     return m
 
 
-@pytest.mark.parametrize("taps", [Taps(PLACES, WEIGHTS), Taps(PLACES[:1], None)], ids=["weighted", "copied"])
+@pytest.mark.parametrize("taps", [Taps(PLACES, WEIGHTS), Taps(np.array(PLACES, order="F"), WEIGHTS[:, ::-1]), Taps(PLACES[:1], None)],
+                         ids=["weighted", "strided", "copied"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_the_kernel_and_its_adjoint_are_a_matrix(taps, dtype, dim):

@@ -14,7 +14,7 @@ KERNELS = (
     pointwise, copying, reduce, scan, normalize, attention, channels, convolution, loss, ctc, pooling, optim, newton_schulz, blas, linear, linalg, recurrent, recurrent_cells, index,
     masks, search, sort, sparse, distance, resample)
 # Functions in them that serve the modules themselves.
-INTERNAL = {"bind", "check_lengths", "op_name", "use_kernels", "widen"}
+INTERNAL = {"bind", "check_lengths", "op_name", "use_kernels"}
 
 
 class CPUBackend(FourierMethods, ArrayModuleBackend):

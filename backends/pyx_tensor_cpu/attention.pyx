@@ -10,8 +10,8 @@ import numpy as np
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.attention_table cimport AttentionKernels, AttentionTable, Scores
 from pyx_tensor_cpu.product cimport Matrix, is_blas_layout, multiply
-from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.dtypes cimport F32, F64, code_of, is_half
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -285,6 +285,9 @@ def attention(cnp.ndarray query, cnp.ndarray key, cnp.ndarray value, mask, doubl
     cdef Py_ssize_t shape[MAX_DIMS]
     cdef int i, nd = cnp.PyArray_NDIM(query)
     cdef cnp.ndarray output, total
+    if is_half(query):
+        output, total, _ = attention(widened(query), widened(key), widened(value), widened(mask), scale, causal)
+        return as_type(output, query.dtype), total, None
     describe(&p, "attention", held, query, key, value, mask, scale, causal)
     output = new_output(p.value.matrix.columns, query, &p.output)
     for i in range(nd - 1):
@@ -305,6 +308,9 @@ def attention_backward(cnp.ndarray g, cnp.ndarray query, cnp.ndarray key, cnp.nd
     *_, of_mask = needs
     if of_mask:
         raise TypeError("attention_backward(): no kernel for the gradient of a mask")
+    if is_half(query):
+        results = attention_backward(widened(g), widened(query), widened(key), widened(value), widened(mask), total, None, scale, causal, needs)
+        return tuple([as_type(r, query.dtype) for r in results])
     describe(&p, "attention_backward", held, query, key, value, mask, scale, causal)
     if not is_rows(g, query, p.value.matrix.columns) or cnp.PyArray_SIZE(total) != 2 * p.batches * p.queries or code_of(total) != p.code:
         raise ValueError(f"attention_backward(): a gradient of shape {np.shape(g)} doesn't fit query {np.shape(query)} and value {np.shape(value)}")

@@ -7,20 +7,17 @@ import numpy as np
 from pyx_tensor_cpu cimport openblas
 from pyx_tensor_cpu.dtypes cimport code_of, is_half_code
 from pyx_tensor_cpu.matmul_kernels cimport i64
+from pyx_tensor_cpu.iterate cimport as_type, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.product cimport (Matrix, Product, cost, fill_scalar, has_kernel, is_blas_layout, multiply_block, multiply_blocks, run,
                                      transposed, wants_blas)
-
-from pyx_tensor_cpu.copying import cast
 
 cnp.import_array()
 
 cdef enum:
     MAX_DIMS = 64                # NumPy's limit
     CALL_COST = 100              # of one small product beside its multiplications, an addition being 1
-
-cdef object FLOAT32 = np.dtype(np.float32)
 
 
 # ---- operands -------------------------------------------------------------------------------------------------------
@@ -87,7 +84,7 @@ def _mismatch(str op, *arrays):
 
 def _in_float32(op, dtype, arrays, *arguments):
     """The result for half precision: computed in float32, rounded once."""
-    return cast(op(*[None if a is None else cast(a, FLOAT32) for a in arrays], *arguments), dtype)
+    return as_type(op(*[widened(a) for a in arrays], *arguments), dtype)
 
 
 cpdef cnp.ndarray matmul(cnp.ndarray a, cnp.ndarray b):

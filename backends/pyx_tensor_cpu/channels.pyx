@@ -7,6 +7,7 @@ from libc.math cimport sqrt
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of, is_half
+from pyx_tensor_cpu.iterate cimport as_type
 from pyx_tensor_cpu.memory cimport new_array, new_like
 from pyx_tensor_cpu.normalize_table cimport COLUMN_TILE, Channels, NormalizeKernels, NormalizeTable
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -139,7 +140,7 @@ def batch_norm(cnp.ndarray a, running_mean, running_var, weight, bias, bint trai
     y = new_array(cnp.PyArray_NDIM(wide), <const Py_ssize_t*>cnp.PyArray_DIMS(wide), <cnp.dtype>cnp.PyArray_DESCR(wide))
     shift = np.zeros(np.shape(mean), wide.dtype) if bias is None else operand(bias, wide)
     run(NORMALISE, [wide, mean, scale_of(var, weight, eps), shift, y], wide)
-    return (y.astype(a.dtype) if is_half(a) else y), mean, var, mean, var
+    return as_type(y, a.dtype), mean, var, mean, var
 
 
 def batch_norm_backward(cnp.ndarray g, cnp.ndarray a, mean, var, weight, bint training, double eps, needs):
@@ -162,7 +163,7 @@ def batch_norm_backward(cnp.ndarray g, cnp.ndarray a, mean, var, weight, bint tr
         ga = new_array(cnp.PyArray_NDIM(wide), <const Py_ssize_t*>cnp.PyArray_DIMS(wide), <cnp.dtype>cnp.PyArray_DESCR(wide))
         run(BACKWARD, [grad, wide, centre, sums / wide.dtype.type(count) if training else zeros,
                        to_weight * rstd / wide.dtype.type(count) if training else zeros, scale, ga], wide)
-        ga = ga.astype(a.dtype) if is_half(a) else ga
+        ga = as_type(ga, a.dtype)
     return ga, to_weight, sums
 
 

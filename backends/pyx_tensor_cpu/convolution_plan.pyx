@@ -6,7 +6,7 @@ import numpy as np
 
 from pyx_tensor_cpu.convolution_table cimport ConvolutionKernels, ConvolutionTable, Windows
 from pyx_tensor_cpu.dtypes cimport precision_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu.level import use_kernels
@@ -62,7 +62,7 @@ cdef ConvolutionKernels* kernels_of(str name, cnp.ndarray a) except NULL:
 
 cdef in_float32(function, arrays, arguments):
     """The result for half types: computed in float32, rounded once."""
-    return function(*[None if a is None else np.asarray(a, np.float32) for a in arrays], *arguments).astype(arrays[0].dtype)
+    return as_type(function(*[widened(a) for a in arrays], *arguments), arrays[0].dtype)
 
 
 cdef tuple shape_of(cnp.ndarray a):

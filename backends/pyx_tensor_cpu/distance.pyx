@@ -11,7 +11,7 @@ import numpy as np
 
 from pyx_tensor_cpu.distance_table cimport CHEBYSHEV, COLUMNS, COUNT, DEPTH, EUCLIDEAN, MANHATTAN, POWER, Distances, DistanceTable, Norm
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -98,7 +98,7 @@ def cdist(cnp.ndarray x1 not None, cnp.ndarray x2 not None, double p=2.0, comput
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[x1.ndim - 1] != x2.shape[x2.ndim - 1]:
         raise RuntimeError(f"cdist(): expected shapes (..., n, m) and (..., k, m), got {np.shape(x1)} and {np.shape(x2)}")
     if code == F16 or code == BF16:
-        return cdist(x1.astype(np.float32), x2.astype(np.float32), p).astype(x1.dtype)
+        return as_type(cdist(widened(x1), widened(x2), p), x1.dtype)
     batch = np.broadcast_shapes(np.shape(x1)[:-2], np.shape(x2)[:-2])
     left = contiguous(np.broadcast_to(x1, batch + np.shape(x1)[-2:]))
     right = contiguous(np.broadcast_to(x2, batch + np.shape(x2)[-2:]))

@@ -8,3 +8,5 @@ cdef cnp.ndarray quaternary(int op, cnp.ndarray a, cnp.ndarray b, cnp.ndarray c,
 cdef int convert_into(cnp.ndarray dst, cnp.ndarray src) except -1
 cdef cnp.ndarray contiguous_copy(cnp.ndarray a)
 cdef cnp.ndarray contiguous(cnp.ndarray a)
+cdef cnp.ndarray as_type(cnp.ndarray a, cnp.dtype dtype)
+cdef cnp.ndarray widened(cnp.ndarray a)

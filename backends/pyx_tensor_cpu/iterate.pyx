@@ -8,7 +8,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.string cimport memcmp
 
 from pyx_tensor_cpu.dtypes cimport *
-from pyx_tensor_cpu.memory cimport new_array, new_strided
+from pyx_tensor_cpu.memory cimport new_array, new_like, new_strided
 from pyx_tensor_cpu.ops cimport *
 from pyx_tensor_cpu.plan cimport BLOCK, MAX_OPERANDS, RELEASE_GIL, Plan, add_operand, copy_strided, run
 
@@ -272,3 +272,18 @@ cdef cnp.ndarray contiguous_copy(cnp.ndarray a):
 cdef cnp.ndarray contiguous(cnp.ndarray a):
     """`a` itself where it is C-contiguous."""
     return a if cnp.PyArray_IS_C_CONTIGUOUS(a) else contiguous_copy(a)
+
+
+cdef cnp.ndarray as_type(cnp.ndarray a, cnp.dtype dtype):
+    """`a` converted, in its layout, between real dtypes; itself where it has the dtype, None for None."""
+    cdef cnp.ndarray result
+    if a is None or a.dtype is dtype:
+        return a
+    result = new_like(a, dtype)
+    convert_into(result, a)
+    return result
+
+
+cdef cnp.ndarray widened(cnp.ndarray a):
+    """An array of a half type as float32, in which those are computed."""
+    return as_type(a, dtype_of(F32))

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of, is_half_code
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 
 from pyx_tensor_cpu import normalize, pointwise, reduce
@@ -171,17 +171,13 @@ cdef void backward(Floating* out, Py_ssize_t columns, cnp.ndarray g, cnp.ndarray
             out[i * columns + targets[i]] = <Floating>(-w * scale * (<const Floating*>(g_data + i * step))[0])
 
 
-def widen(a):
-    return None if a is None else a.astype(np.float32)
-
-
 def nll_loss(cnp.ndarray logp, cnp.ndarray target, weight, str reduction, int64_t ignore_index):
     """(loss, total_weight) of log probabilities (N, C) and class indices (N,); reduction is 'none', 'mean' or 'sum'."""
     cdef int code = code_of(logp)
     check("nll_loss", logp, target, weight, reduction, ignore_index)
     if is_half_code(code):
-        loss, total = nll_loss(widen(logp), target, widen(weight), reduction, ignore_index)
-        return loss.astype(logp.dtype), total.astype(logp.dtype)
+        loss, total = nll_loss(widened(logp), target, widened(weight), reduction, ignore_index)
+        return as_type(loss, logp.dtype), as_type(total, logp.dtype)
     target = contiguous(target)
     weight = None if weight is None else contiguous(weight)
     if code == F32:
@@ -202,8 +198,8 @@ def nll_loss_backward(cnp.ndarray g, cnp.ndarray logp, cnp.ndarray target, weigh
         raise ValueError(f"nll_loss_backward(): the gradient has shape {np.shape(g)} and dtype {g.dtype}, "
                          f"reduction {reduction!r} of targets {np.shape(target)} and dtype {logp.dtype}")
     if is_half_code(code):
-        return nll_loss_backward(widen(g), widen(logp), target, widen(weight), reduction, ignore_index,
-                                 widen(total_weight)).astype(logp.dtype)
+        return nll_loss_backward(widened(g), widened(logp), target, widened(weight), reduction, ignore_index,
+                                 widened(total_weight)).astype(logp.dtype)
     target = contiguous(target)
     weight = None if weight is None else contiguous(weight)
     out = np.zeros(np.shape(logp), logp.dtype)

@@ -6,7 +6,7 @@ from cython.parallel cimport prange
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport code_of, is_half, precision_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.normalize_table cimport COLUMN_TILE, NormalizeKernels, NormalizeTable
 from pyx_tensor_cpu.parallel cimport threads_for
@@ -39,11 +39,6 @@ cdef NormalizeKernels* kernels_of(str name, cnp.ndarray a) except NULL:
 
 cdef inline cnp.ndarray empty_like(cnp.ndarray a):
     return new_array(cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), <cnp.dtype>cnp.PyArray_DESCR(a))
-
-
-def widen(a):
-    """Half types are computed in float32."""
-    return None if a is None else np.asarray(a, np.float32)
 
 
 # ---- softmax --------------------------------------------------------------------------------------------------------
@@ -118,13 +113,13 @@ cdef cnp.ndarray run_softmax(NormalizeKernels* k, cnp.ndarray g, cnp.ndarray a, 
 
 cdef cnp.ndarray softmax_forward(str name, cnp.ndarray a, int dim, bint log):
     if is_half(a):
-        return softmax_forward(name, a.astype(np.float32), dim, log).astype(a.dtype)
+        return as_type(softmax_forward(name, widened(a), dim, log), a.dtype)
     return run_softmax(kernels_of(name, a), None, contiguous(a), dim, log)
 
 
 cdef cnp.ndarray softmax_gradient(str name, cnp.ndarray g, cnp.ndarray y, int dim, bint log):
     if is_half(y):
-        return softmax_gradient(name, g.astype(np.float32), y.astype(np.float32), dim, log).astype(y.dtype)
+        return as_type(softmax_gradient(name, widened(g), widened(y), dim, log), y.dtype)
     if np.shape(g) != np.shape(y) or g.dtype != y.dtype:
         raise ValueError(f"{name}(): the gradient has shape {np.shape(g)} and dtype {g.dtype}, "
                          f"the result {np.shape(y)} and {y.dtype}")
@@ -201,8 +196,8 @@ def layer_norm(cnp.ndarray a, int normalized_ndim, weight, bias, double eps):
     cdef NormalizeKernels* k
     cdef int threads
     if is_half(a):
-        y, mean, rstd = layer_norm(widen(a), normalized_ndim, widen(weight), widen(bias), eps)
-        return y.astype(a.dtype), mean, rstd
+        y, mean, rstd = layer_norm(widened(a), normalized_ndim, widened(weight), widened(bias), eps)
+        return as_type(y, a.dtype), mean, rstd
     k = kernels_of("layer_norm", a)
     split_shape("layer_norm", a, normalized_ndim, &rows, &n)
     a = contiguous(a)
@@ -248,8 +243,8 @@ def layer_norm_backward(g, a, mean, rstd, weight, int normalized_ndim, needs, do
     cdef cnp.ndarray w, g_, a_, mean_, rstd_
     cdef int threads
     if is_half(a):
-        results = layer_norm_backward(widen(g), widen(a), widen(mean), widen(rstd), widen(weight), normalized_ndim, needs, eps)
-        return tuple([None if r is None else r.astype(a.dtype) for r in results])
+        results = layer_norm_backward(widened(g), widened(a), widened(mean), widened(rstd), widened(weight), normalized_ndim, needs, eps)
+        return tuple([as_type(r, a.dtype) for r in results])
     k = kernels_of("layer_norm_backward", a)
     split_shape("layer_norm_backward", a, normalized_ndim, &rows, &n)
     if np.shape(g) != np.shape(a) or mean.size != rows or rstd.size != rows:

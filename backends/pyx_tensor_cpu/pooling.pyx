@@ -7,7 +7,7 @@ from libc.string cimport memset
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport is_half, precision_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 from pyx_tensor_cpu.pooling_table cimport Pool, PoolingKernels, PoolingTable
@@ -176,7 +176,7 @@ def max_pool(cnp.ndarray a, kernel, grid, stride, padding, dilation):
     """The greatest element of each window; NaN where there is one."""
     cdef Pool pool
     if is_half(a):
-        return max_pool(a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
+        return as_type(max_pool(widened(a), kernel, grid, stride, padding, dilation), a.dtype)
     read_pool("max_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
     return pooled("max_pool", MAX, contiguous(a), None, grid, a.dtype, &pool)
 
@@ -184,7 +184,7 @@ def max_pool(cnp.ndarray a, kernel, grid, stride, padding, dilation):
 def max_pool_indices(cnp.ndarray a, kernel, grid, stride, padding, dilation):
     """Where in its plane each window has its greatest element."""
     cdef Pool pool
-    a = contiguous(a.astype(np.float32) if is_half(a) else a)
+    a = contiguous(widened(a) if is_half(a) else a)
     read_pool("max_pool_indices", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
     return pooled("max_pool_indices", INDICES, a, None, grid, INT64, &pool)
 
@@ -193,7 +193,7 @@ def max_pool_backward(cnp.ndarray g, cnp.ndarray a, kernel, grid, stride, paddin
     """The gradient for max_pool's input."""
     cdef Pool pool
     if is_half(a):
-        return max_pool_backward(g.astype(np.float32), a.astype(np.float32), kernel, grid, stride, padding, dilation).astype(a.dtype)
+        return as_type(max_pool_backward(widened(g), widened(a), kernel, grid, stride, padding, dilation), a.dtype)
     sizes = last_sizes(a, len(kernel))
     if (<object>g).shape != (*(<object>a).shape[:a.ndim - len(kernel)], *grid) or g.dtype != a.dtype:
         raise ValueError(f"max_pool_backward(): the gradient has shape {(<object>g).shape}, the input {(<object>a).shape}, for {tuple(grid)} windows")
@@ -231,7 +231,7 @@ def avg_pool(cnp.ndarray a, kernel, grid, stride, padding, bint include_pad, div
     """The mean of each window."""
     cdef Pool pool
     if is_half(a):
-        return avg_pool(a.astype(np.float32), kernel, grid, stride, padding, include_pad, divisor).astype(a.dtype)
+        return as_type(avg_pool(widened(a), kernel, grid, stride, padding, include_pad, divisor), a.dtype)
     kernels_of("avg_pool", a)
     read_pool("avg_pool", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, (1,) * len(kernel))
     return pooled("avg_pool", AVG, contiguous(a), counts_of(&pool, a, include_pad, divisor), grid, a.dtype, &pool)
@@ -241,7 +241,7 @@ def avg_pool_backward(cnp.ndarray g, size, kernel, grid, stride, padding, bint i
     """The gradient for avg_pool's input of spatial sizes `size`."""
     cdef Pool pool
     if is_half(g):
-        return avg_pool_backward(g.astype(np.float32), size, kernel, grid, stride, padding, include_pad, divisor).astype(g.dtype)
+        return as_type(avg_pool_backward(widened(g), size, kernel, grid, stride, padding, include_pad, divisor), g.dtype)
     kernels_of("avg_pool_backward", g)
     if last_sizes(g, len(kernel)) != tuple(grid):
         raise ValueError(f"avg_pool_backward(): the gradient has shape {(<object>g).shape}, for {tuple(grid)} windows")

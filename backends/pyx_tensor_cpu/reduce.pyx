@@ -10,7 +10,7 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport (
     BOOL, C64, C128, F16, F32, F64, I64, code_of, dtype_of, is_half_code,
 )
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.reduce_driver cimport LEAF, MAX_DIMS, kernels, reduce_array
 from pyx_tensor_cpu.reduce_table cimport (
@@ -95,7 +95,7 @@ cdef cnp.ndarray reduce_as(ReduceOp op, LoadMap map, int code, cnp.ndarray a, Di
 
 cdef cnp.ndarray narrow(cnp.ndarray a, int code):
     """Half types are computed in float32 and rounded once."""
-    return a.astype(dtype_of(code)) if is_half_code(code) else a
+    return as_type(a, dtype_of(code)) if is_half_code(code) else a
 
 
 cdef cnp.ndarray reduce_same(str name, ReduceOp op, cnp.ndarray a, dims, bint keepdim, identity):
@@ -294,13 +294,13 @@ def var_mean(cnp.ndarray a, dims, correction, bint keepdim):
     divide(squares, F64, max(0.0, d.count - <double>correction))
     if code == F64:
         return squares, means
-    return squares.astype(dtype_of(code)), means.astype(dtype_of(code))
+    return as_type(squares, dtype_of(code)), as_type(means, dtype_of(code))
 
 
 # ---- norms and exponentials -----------------------------------------------------------------------------------------
 
 cdef cnp.ndarray norm_of_powers(cnp.ndarray a, double p, dims, bint keepdim):
-    cdef cnp.ndarray powers = np.asarray(np.abs(a.astype(np.float32) if is_half_code(code_of(a)) else a))
+    cdef cnp.ndarray powers = np.asarray(np.abs(widened(a) if is_half_code(code_of(a)) else a))
     np.power(powers, p, out=powers)
     total = sum(powers, dims, keepdim)
     return np.power(total, 1 / p, out=total)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport C64, C128, F32, F64, code_of, is_half
 from pyx_tensor_cpu.indexed cimport Bytes16, Item
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -136,7 +136,7 @@ cdef cnp.ndarray with_size(cnp.ndarray a, Py_ssize_t dim, Py_ssize_t size, Slabs
 
 cdef int set_places(str name, cnp.ndarray places, Py_ssize_t size, Py_ssize_t count, Taps* t) except -1:
     cdef Py_ssize_t i
-    if places.ndim != 2 or cnp.PyArray_TYPE(places) != cnp.NPY_INT64 or places.shape[1] != count or not cnp.PyArray_IS_C_CONTIGUOUS(places):
+    if places.ndim != 2 or cnp.PyArray_TYPE(places) != cnp.NPY_INT64 or places.shape[1] != count:
         raise ValueError(f"{name}(): expected places (taps, {count}) of int64, got shape {np.shape(places)} and dtype {places.dtype}")
     t.taps, t.count, t.places = places.shape[0], count, <const int64_t*>cnp.PyArray_DATA(places)
     for i in range(places.size):
@@ -153,8 +153,8 @@ cdef cnp.ndarray copied(str name, cnp.ndarray a, Py_ssize_t dim, cnp.ndarray pla
     cdef const void* source
     cdef void* target
     cdef Py_ssize_t item = cnp.PyArray_ITEMSIZE(a)
+    a, places = contiguous(a), contiguous(places)
     set_places(name, places, a.shape[dim], places.shape[1], &t)
-    a = contiguous(a)
     out = with_size(a, dim, t.count, &s)
     source, target = cnp.PyArray_DATA(a), cnp.PyArray_DATA(out)
     if cnp.PyArray_SIZE(out) == 0:
@@ -182,10 +182,10 @@ cdef cnp.ndarray resampled(str name, cnp.ndarray a, Py_ssize_t dim, Py_ssize_t s
     cdef Slabs s
     cdef Taps t
     if is_half(a):
-        return resampled(name, a.astype(np.float32), dim, size, places, weights, adjoint).astype(a.dtype)
+        return as_type(resampled(name, widened(a), dim, size, places, weights, adjoint), a.dtype)
     if code not in (F32, F64, C64, C128):
         raise TypeError(f"{name}(): expected a floating-point or complex dtype, got dtype {a.dtype}")
-    a = contiguous(a)
+    a, places = contiguous(a), contiguous(places)
     set_places(name, places, size if adjoint else a.shape[dim], a.shape[dim] if adjoint else size, &t)
     w = np.ascontiguousarray(weights, np.float32 if single else np.float64)
     if np.shape(w) != np.shape(places):

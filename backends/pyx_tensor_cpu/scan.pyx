@@ -16,6 +16,7 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport (
     BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, NCODES, U8, U16, U32, U64, code_of,
 )
+from pyx_tensor_cpu.iterate cimport as_type, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -371,8 +372,8 @@ cdef tuple scanned(str name, Scan* table, cnp.ndarray a, int dim, bint with_posi
     cdef int code = code_of(a)
     cdef cnp.ndarray out, positions = None
     if code == F16 or code == BF16:
-        out, positions = scanned(name, table, a.astype(np.float32), dim, with_positions)
-        return out.astype(a.dtype), positions
+        out, positions = scanned(name, table, widened(a), dim, with_positions)
+        return as_type(out, a.dtype), positions
     if table[code] == NULL:
         raise TypeError(f"{name}() does not support dtype {a.dtype}")
     a = np.asarray(a, order="C")

@@ -6,7 +6,7 @@ cimport numpy as cnp
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, U64, code_of
-from pyx_tensor_cpu.iterate cimport contiguous
+from pyx_tensor_cpu.iterate cimport contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -27,13 +27,13 @@ cdef enum:
 cdef object INT64 = np.dtype(np.int64)
 
 
-cdef cnp.ndarray widened(cnp.ndarray array):
+cdef cnp.ndarray comparable(cnp.ndarray array):
     """As float32, float64, int64 or uint64, whichever holds all values of the dtype."""
     cdef int code = code_of(array)
     if cnp.PyArray_ISCOMPLEX(array):
         raise TypeError(f"{array.dtype} has no order")
     if code == F16 or code == BF16:
-        return array.astype(np.float32)
+        return widened(array)
     if code == F32 or code == F64 or code == U64:
         return array
     return array.astype(INT64, copy=False)
@@ -64,7 +64,7 @@ cdef int search_rows(Ordered *rows, Py_ssize_t length, Py_ssize_t row_step, void
 
 def searchsorted(cnp.ndarray boundaries not None, cnp.ndarray values not None, bint right=False):
     """Where `values` belong in sorted `boundaries`: one vector for all values, or a row for each row of values."""
-    cdef cnp.ndarray rows = contiguous(widened(boundaries)), wanted = contiguous(widened(values)), result
+    cdef cnp.ndarray rows = contiguous(comparable(boundaries)), wanted = contiguous(comparable(values)), result
     cdef Py_ssize_t count = cnp.PyArray_SIZE(wanted), per_row = count, step = 0, length
     cdef int code = code_of(rows)
     cdef void *source = cnp.PyArray_DATA(rows)
@@ -95,7 +95,7 @@ def searchsorted(cnp.ndarray boundaries not None, cnp.ndarray values not None, b
 
 def isin(cnp.ndarray elements not None, cnp.ndarray test_elements not None, bint invert=False):
     if code_of(elements) in (F16, BF16):
-        elements, test_elements = elements.astype(np.float32), test_elements.astype(np.float32)
+        elements, test_elements = widened(elements), widened(test_elements)
     return np.asarray(np.isin(elements, test_elements, invert=invert))
 
 
@@ -132,7 +132,7 @@ def histc(cnp.ndarray array not None, Py_ssize_t bins, lo, hi):
         raise TypeError(f"histc is not implemented for {array.dtype}")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, got {bins}")
-    numbers = contiguous(widened(array))
+    numbers = contiguous(comparable(array))
     if lo == hi and numbers.size:
         lo, hi = numbers.min(), numbers.max()
     if lo == hi:
