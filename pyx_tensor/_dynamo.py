@@ -1,11 +1,13 @@
 """What programs call of PyTorch's compiler front end, as pass-throughs: nothing is compiled."""
 from types import SimpleNamespace
 
-from .compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset  # noqa: F401
+from .compiler import InvalidBackend, allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset  # noqa: F401
 from .core.passing import passed_through
 
 config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False, dynamic_shapes=True, capture_scalar_outputs=False,
                          optimize_ddp=True)
+
+exc = SimpleNamespace(InvalidBackend=InvalidBackend)
 
 
 def optimize(backend="inductor", **options):

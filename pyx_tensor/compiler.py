@@ -7,18 +7,29 @@ from .core.passing import passed_through
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling",
            "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph"]
 
-_BACKENDS = ("eager", "aot_eager", "cudagraphs", "inductor")
+_DEBUGGING = ("eager", "eager_debug", "eager_noexcept", "aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot_ts",
+              "invoke_subgraph", "pre_dispatch_eager", "ts")
+_BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+class InvalidBackend(RuntimeError):
+    """A backend's name that `compile` doesn't know."""
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
     """The model or function itself; as a decorator with options, too.
 
-    Raises ValueError for a mode that PyTorch doesn't have, RuntimeError for both a mode and options, as PyTorch does.
+    Raises:
+        InvalidBackend: the name of a backend that PyTorch doesn't have; a function may be one, too.
+        RuntimeError: a mode that it doesn't have, or both a mode and options.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite"):
-        raise ValueError(f"compile: unrecognized mode={mode}, should be one of: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if isinstance(backend, str) and backend not in list_backends(None):
+        raise InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
     return passed_through(model)
 
 
@@ -67,7 +78,7 @@ def cudagraph_mark_step_begin():
 
 def list_backends(exclude_tags=("debug", "experimental")):
     """The names that `compile` takes as backends; all run eagerly."""
-    return [name for name in _BACKENDS if not exclude_tags or name not in ("eager", "aot_eager")]
+    return sorted(_BACKENDS if exclude_tags else _BACKENDS + _DEBUGGING)
 
 
 class set_stance:

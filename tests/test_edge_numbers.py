@@ -16,6 +16,12 @@ def byte(*values):
 
 # (what is computed, what it gives)
 VALUES = [
+    (lambda: torch.addmm(torch.ones(2), torch.full((2, 2), nan), torch.ones(2, 2), alpha=0), torch.ones(2, 2)),      # as in BLAS
+    (lambda: torch.addmv(torch.full((2,), inf), torch.ones(2, 2), torch.ones(2), beta=0), T([2., 2.])),
+    (lambda: torch.addr(torch.ones(1), T([inf]), torch.ones(1), alpha=0), T([[nan]])),
+    (lambda: torch.arange(1, 4, 0.5, dtype=torch.int32), torch.ones(6, dtype=torch.int32)),        # the step's whole part is 0
+    (lambda: torch.linspace(1.9, 4.9, 7, dtype=torch.int64), T([1, 1, 2, 2, 3, 3, 4])),
+    (lambda: torch.all(T([[3, 0], [1, 1]]), dim=()), T([[True, False], [True, True]])),
     (lambda: torch.div(byte(5, 250), -1), T([-5., -250.])),
     (lambda: torch.div(-1, byte(5)), T([-0.2])),
     (lambda: torch.float_power(byte(5), -1), T([0.2], dtype=torch.float64)),

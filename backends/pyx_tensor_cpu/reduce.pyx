@@ -65,7 +65,7 @@ cdef inline int real_code(int code) noexcept nogil:
 
 
 cdef int refuse(str name, cnp.ndarray a, str expected) except -1:
-    raise TypeError(f"{name}(): expected {expected}, got dtype {a.dtype}")
+    raise TypeError(f"{name} isn't implemented for {a.dtype}: expected {expected}")
 
 
 cdef int need_elements(str name, cnp.ndarray a, Dims* d) except -1:
@@ -101,11 +101,9 @@ cdef cnp.ndarray narrow(cnp.ndarray a, int code):
 cdef cnp.ndarray reduce_same(str name, ReduceOp op, cnp.ndarray a, dims, bint keepdim, identity):
     """A reduction whose result has a's dtype; without an identity it needs elements."""
     cdef Dims d
-    cdef int i, code = code_of(a)
+    cdef int code = code_of(a)
     split_dims(&d, a, dims, keepdim)
     if identity is None:
-        if cnp.PyArray_SIZE(a) == 0 and 0 not in [d.is_reduced[i] for i in range(cnp.PyArray_NDIM(a))]:
-            raise ValueError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
         need_elements(name, a, &d)
     if is_half_code(code):
         return narrow(reduce_as(op, WIDEN, F32, a, &d, identity), code)

@@ -353,7 +353,7 @@ class ArrayModuleBackend(Backend):
     def _reduce(self, function, a, dims, keepdim, accepts="bifc", **keywords):
         name = self.dtype_name(a)
         if CATEGORY[name] not in accepts:
-            raise TypeError(f"{getattr(function, '__name__', function)} isn't defined for {name}")
+            raise TypeError(f"{getattr(function, '__name__', function)} isn't implemented for {name}")
         with np.errstate(all="ignore"):
             return self._lift(lambda x: function(x, axis=dims, keepdims=keepdim, **keywords), self._lifted(name), (a,))
 

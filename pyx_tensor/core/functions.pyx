@@ -79,12 +79,13 @@ def scaling_function(Op op):
     return call
 
 
-def reduction_function(Op op not None, Op quick=None, DType apart=None):
+def reduction_function(Op op not None, Op quick=None, DType apart=None, bint of_elements=False):
     """For (input, dim=None, keepdim=False): all parameters of the definition in this order, dtype last if there is one.
 
-    `quick` stands for a composite `op` where that gives the same: for tensors that aren't of the dtype `apart`.
+    `quick` stands for a composite `op` where that gives the same: for tensors that aren't of the dtype `apart`. `of_elements`: without
+    dims, what has no elements is refused.
     """
-    cdef bint typed = len(op.signature.params) > 3, takes_dims = op.kinds[1] == DIMS
+    cdef bint typed = len(op.signature.params) > 3, takes_dims = (op if quick is None else quick).kinds[1] == DIMS
     def call(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
         cdef list args
         if axis is not None:
@@ -93,6 +94,8 @@ def reduction_function(Op op not None, Op quick=None, DType apart=None):
             keepdim = keepdims
         if dtype is not None and not typed:
             raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
+        if of_elements and (dim is None or (type(dim) is tuple or type(dim) is list) and not dim) and isinstance(input, TensorBase) and not (<TensorBase>input).numel():
+            raise RuntimeError(f"{op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
         if (out is None and dtype is None and takes_dims and (keepdim is True or keepdim is False) and is_plain(input) and not get_mode() & ~NO_GRAD
                 and (<TensorBase>input).dtype is not apart):
             result = (op if quick is None else quick).reduce(<TensorBase>input, dim, keepdim)

@@ -356,6 +356,8 @@ cdef object scaled(str name, object input, object other, object alpha):
     dtype = result_dtype(input, other)
     if dtype.category == BOOL:
         return other if alpha else B.zeros_like(other) if isinstance(other, TensorBase) else False
+    if dtype.category == INTEGRAL:
+        check_scalar(name, "alpha", alpha, dtype)
     if not isinstance(other, TensorBase):
         return other * alpha
     return B.mul(other if (<TensorBase>other).dtype is dtype else other.to(dtype), alpha)

@@ -31,8 +31,10 @@ def diff(B, input: T, n=1, dim: Dim = -1, prepend=None, append=None):
     return result
 
 
-def _steps(B, x, y, dim):
+def _steps(B, name, x, y, dim):
     """Distances of the points along a dim, in a shape that broadcasts against areas under y."""
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{name}(): argument 'x' must be Tensor, not {type(x).__name__}")
     if x.ndim == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError(f"There must be one `x` value for each sample point, got {x.shape[0]} for {y.shape[dim]}")
     if x.ndim == 1:
@@ -50,7 +52,7 @@ def _areas(B, name, y, x, dx, dim):
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     dim = dim % max(y.ndim, 1)
     before, behind = _neighbours(B, y, dim)
-    steps = _steps(B, x, y, dim) if x is not None else 1 if dx is None else dx
+    steps = _steps(B, name, x, y, dim) if x is not None else 1 if dx is None else dx
     return B.mul(B.mul(B.add(before, behind), steps), 0.5)
 
 

@@ -81,6 +81,15 @@ def stack(B, tensors: Ts, dim=0):
     return B.cat([B.unsqueeze(t, dim) for t in tensors], wrapped(dim, len(first) + 1))
 
 
+def _all_tensors(name, tensors):
+    """The tensors, a list of them where that is the only argument; TypeError for anything else among them."""
+    tensors = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    for at, t in enumerate(tensors):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"expected Tensor as element {at} in argument 'tensors' of {name}(), but got {type(t).__name__}")
+    return tensors
+
+
 def _at_least(count):
     """`atleast_1d` and so on of one tensor."""
     def lift(B, t):
@@ -97,13 +106,12 @@ def _at_least(count):
 def _atleast(count):
     lift = _at_least(count)
 
+    name = f"atleast_{count}d"
+
     def form(*tensors):
-        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-            tensors = tensors[0]
-        elif len(tensors) == 1:
-            return lift(B, tensors[0])
-        return tuple([lift(B, t) for t in tensors])
-    form.__name__ = form.__qualname__ = f"atleast_{count}d"
+        lifted = tuple([lift(B, t) for t in _all_tensors(name, tensors)])
+        return lifted[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else lifted
+    form.__name__ = form.__qualname__ = name
     form.__doc__ = f"Views of tensors with at least {count} dim{'s' * (count > 1)}: one tensor, or a tuple for several."
     return publish_function(form)
 
@@ -157,17 +165,10 @@ def broadcast_shapes(*shapes):
     return Size(result)
 
 
-def _flattened(tensors):
-    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
-
-
 @publish_function
 def broadcast_tensors(*tensors):
     """Views of the tensors in their common shape."""
-    tensors = _flattened(tensors)
-    for t in tensors:
-        if not isinstance(t, TensorBase):
-            raise TypeError(f"expected Tensor as element of broadcast_tensors(), but got {type(t).__name__}")
+    tensors = _all_tensors("broadcast_tensors", tensors)
     shape = broadcast_shapes(*[t.shape for t in tensors])
     return tuple([B.expand(t, shape) for t in tensors])
 
@@ -186,7 +187,7 @@ def meshgrid(*tensors, indexing="ij"):
     Args:
         indexing: 'ij' (a dim for each vector, in order) or 'xy' (the first two exchanged).
     """
-    tensors = _flattened(tensors)
+    tensors = _all_tensors("meshgrid", tensors)
     if not tensors:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
@@ -209,7 +210,9 @@ def meshgrid(*tensors, indexing="ij"):
 @publish_function
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, as rows; a single vector as it is."""
-    tensors = _flattened(tensors)
+    tensors = _all_tensors("cartesian_prod", tensors)
+    if not tensors:
+        raise RuntimeError("cartesian_prod expects a non-empty TensorList")
     for t in tensors:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -257,7 +260,7 @@ def vander(B, x: T, N=None, increasing=False):
 @publish_function
 def block_diag(*tensors):
     """A matrix with the matrices (vectors are rows, numbers 1×1) along its diagonal and zeros elsewhere."""
-    blocks = [B.reshape(t, (1, -1)) if t.ndim < 2 else t for t in tensors]
+    blocks = [B.reshape(t, (1, -1)) if t.ndim < 2 else t for t in _all_tensors("block_diag", tensors)]
     for t in blocks:
         if t.ndim > 2:
             raise RuntimeError(f"block_diag: Input tensors must have 2 or fewer dimensions, got shape {list(t.shape)}")

@@ -1,6 +1,8 @@
 """Operations element by element, with broadcasting."""
 import math
 
+import numpy as np
+
 from ..core.definitions import op, primitive
 from ..core.operands import check_scalar
 from ..core.signature import Int, Number, T
@@ -152,8 +154,14 @@ def takes_any_int(dtype):
     return dtype.is_floating_point or dtype.is_complex or dtype.name == "bool"
 
 
+def check_int(name, argument, value, dtype):
+    """RuntimeError for an int, Python's or NumPy's, that a tensor of the dtype beside it can't hold: it would wrap."""
+    if isinstance(value, (int, np.integer)) and not takes_any_int(dtype):
+        check_scalar(name, argument, value, dtype)
+
+
 def _why_not_pow(input, exponent):
-    if not isinstance(exponent, int) or takes_any_int(input.dtype):
+    if not isinstance(exponent, (int, np.integer)) or takes_any_int(input.dtype):
         return None
     if exponent < 0:
         return "Integers to negative integer powers are not allowed."

@@ -6,6 +6,8 @@ from ..core.host_data import only_python_numbers
 from ..core.operands import integer_range
 from ..core.tensor import TensorBase
 
+MAX_DIMS = 64      # a list nested deeper may hold itself
+
 
 def dtype_of_scalar(value):
     if isinstance(value, (bool, np.bool_)):
@@ -45,16 +47,29 @@ def _with_numbers(data, dtype):
     return dtype
 
 
-def _check_nesting(data, path=0):
-    """ValueError where nested sequences are ragged."""
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (list, tuple)):
-        n = len(data[0])
-        for item in data:
-            if not isinstance(item, (list, tuple)):
-                raise TypeError(f"not a sequence: {item!r} at dim {path + 1}")
-            if len(item) != n:
-                raise ValueError(f"expected sequence of length {n} at dim {path + 1} (got {len(item)})")
-            _check_nesting(item, path + 1)
+def _check_nesting(data):
+    """PyTorch's error where nested sequences are ragged, or hold strings where the first elements say how deep they are."""
+    sizes, first = [], data
+    while isinstance(first, (list, tuple)) and first and len(sizes) < MAX_DIMS:
+        sizes.append(len(first))
+        first = first[0]
+    if sizes and isinstance(first, str):
+        raise ValueError("too many dimensions 'str'")
+    _check_sizes(data, sizes, 0)
+
+
+def _check_sizes(data, sizes, dim):
+    nested = isinstance(data, (list, tuple))
+    if dim == len(sizes):
+        if nested and data:
+            raise TypeError(f"expected a number at dim {dim} as in the first place, not {type(data).__name__}")
+        return
+    if not nested:
+        raise TypeError(f"not a sequence: {data!r} at dim {dim}")
+    if len(data) != sizes[dim]:
+        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    for item in data:
+        _check_sizes(item, sizes, dim + 1)
 
 
 def _beyond_int64(numbers, dtype):
@@ -78,8 +93,10 @@ def array_of(data, dtype):
     if array.dtype == object or array.dtype.kind in "USV":
         _check_nesting(data)
         for bad in (v for v in array.ravel() if not isinstance(v, (int, float, complex))):
-            if isinstance(bad, str):
-                raise TypeError("new(): invalid data type 'str'")
+            if isinstance(bad, (str, bytes)):
+                raise TypeError(f"new(): invalid data type '{'str' if isinstance(bad, str) else 'bytes'}'")
+            if dtype is not None:
+                raise TypeError(f"must be real number, not {type(bad).__name__}")
             raise RuntimeError(f"Could not infer dtype of {type(bad).__name__}")
         array = _beyond_int64(array, dtype)
     if found is not None:

@@ -105,12 +105,16 @@ def _extreme_vjp(B, g, y, input, dim, keepdim):
     return B.mul(share, mask)
 
 
-@primitive(exact_out=True, promote="common", call=reduction_function, vjp=dict(input=_extreme_vjp))
+def _extreme_function(operation):
+    return reduction_function(operation, of_elements=True)
+
+
+@primitive(exact_out=True, promote="common", call=_extreme_function, vjp=dict(input=_extreme_vjp))
 def amax(B, input: T, dim: Dims = (), keepdim=False):
     """The largest element of all, or along dims; elements that are equally large share the gradient."""
 
 
-@primitive(exact_out=True, promote="common", call=reduction_function, vjp=dict(input=_extreme_vjp))
+@primitive(exact_out=True, promote="common", call=_extreme_function, vjp=dict(input=_extreme_vjp))
 def amin(B, input: T, dim: Dims = (), keepdim=False):
     """The smallest element of all, or along dims."""
 
@@ -184,6 +188,11 @@ max = _max_or_min("max", lambda B: B.max_dim, lambda B: B._max_of_all, lambda B:
 min = _max_or_min("min", lambda B: B.min_dim, lambda B: B._min_of_all, lambda B: B.minimum, "smallest")
 
 
+def _names_dims(dim):
+    """False for an empty sequence of dims."""
+    return not isinstance(dim, (tuple, list)) or bool(dim)
+
+
 @op(result="bool", nograd=True, hidden=True, entry="any")
 def _any(B, input: T, dim: Dims = None, keepdim=False):
     """`any` as bool."""
@@ -191,9 +200,9 @@ def _any(B, input: T, dim: Dims = None, keepdim=False):
 
 
 @op(nograd=True, entry=False, call=lambda operation: reduction_function(operation, operations["_any"], by_name["uint8"]))
-def any(B, input: T, dim: Dims = None, keepdim=False):
-    """True where any element (along dims) is non-zero; False of nothing. uint8 gives uint8."""
-    found = B._any(input, dim, keepdim)
+def any(B, input: T, dim=None, keepdim=False):
+    """True where any element (along dims) is non-zero; False of nothing. No dims at all, `()`, leave every element apart. uint8 gives uint8."""
+    found = B._any(input, dim, keepdim) if _names_dims(dim) else B.ne(input, 0)
     return found.to(input.dtype) if input.dtype.name == "uint8" else found
 
 
@@ -204,9 +213,9 @@ def _all(B, input: T, dim: Dims = None, keepdim=False):
 
 
 @op(nograd=True, entry=False, call=lambda operation: reduction_function(operation, operations["_all"], by_name["uint8"]))
-def all(B, input: T, dim: Dims = None, keepdim=False):
-    """True where all elements (along dims) are non-zero; True of nothing. uint8 gives uint8."""
-    found = B._all(input, dim, keepdim)
+def all(B, input: T, dim=None, keepdim=False):
+    """True where all elements (along dims) are non-zero; True of nothing. No dims at all, `()`, leave every element apart. uint8 gives uint8."""
+    found = B._all(input, dim, keepdim) if _names_dims(dim) else B.ne(input, 0)
     return found.to(input.dtype) if input.dtype.name == "uint8" else found
 
 

@@ -85,6 +85,8 @@ def _running_vjp(B, g, y, input_shape, dim):
 
 def _running_extreme(name, better, meaning):
     def define(B, input: T, dim: Dim):
+        if input.dtype.is_complex:
+            raise NotImplementedError(f"{name}(): complex tensors have no order, got {input.dtype}")
         return _running(B, input, dim, better(B))
     define.__name__, define.__doc__ = name, f"The {meaning} of all elements up to each one along a dim, and its position; NaN stays."
     return op(returns=("values", "indices"), nondiff=("indices",), vjp=dict(input=_running_vjp))(define)

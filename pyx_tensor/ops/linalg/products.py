@@ -5,6 +5,7 @@ from ...core.definitions import op, primitive, publish_function
 from ...core.dtype import by_name
 from ...core.record import namespace
 from ...core.signature import Number, T, Ts
+from ...core.tensor import TensorBase
 
 
 def _matmul_input(B, g, input, other):
@@ -135,32 +136,37 @@ def _scaled(B, x, factor):
     return x if factor == 1 else B.mul(x, factor)
 
 
+def _term(B, x, factor):
+    """factor·x, where a factor of 0 hides NaN and infinities, as in BLAS; the gradient is then 0, not missing."""
+    if factor == 0:
+        return B.masked_fill(x, B.ones((), dtype=by_name["bool"], device=x.device), 0)
+    return _scaled(B, x, factor)
+
+
 def _plus(B, input, product, beta, alpha):
-    """beta·input + alpha·product; a beta of 0 hides NaN in the input."""
-    product = _scaled(B, product, alpha)
-    if beta == 0:
-        if not input.requires_grad:
-            return B.expand(product, B.broadcast_shapes(product.shape, input.shape))
-        input = B.masked_fill(input, B.ones((), dtype=by_name["bool"], device=input.device), 0)      # its gradient is 0, not missing
-    return B.add(product, _scaled(B, input, beta))
+    """beta·input + alpha·product."""
+    product = _term(B, product, alpha)
+    if beta == 0 and not input.requires_grad:
+        return B.expand(product, B.broadcast_shapes(product.shape, input.shape))
+    return B.add(product, _term(B, input, beta))
 
 
 @op(inplace=True)
 def addmm(B, input: T, mat1: T, mat2: T, *, beta: Number = 1, alpha: Number = 1):
-    """`beta * input + alpha * (mat1 @ mat2)`."""
+    """`beta * input + alpha * (mat1 @ mat2)`. A factor of 0 hides NaN and infinities of its term."""
     return _plus(B, input, B.mm(mat1, mat2), beta, alpha)
 
 
 @op(inplace=True)
 def addmv(B, input: T, mat: T, vec: T, *, beta: Number = 1, alpha: Number = 1):
-    """`beta * input + alpha * (mat @ vec)`."""
+    """`beta * input + alpha * (mat @ vec)`. A factor of 0 hides NaN and infinities of its term."""
     return _plus(B, input, B.mv(mat, vec), beta, alpha)
 
 
 @op(inplace=True)
 def addr(B, input: T, vec1: T, vec2: T, *, beta: Number = 1, alpha: Number = 1):
-    """`beta * input + alpha * outer(vec1, vec2)`."""
-    return _plus(B, input, B.outer(vec1, vec2), beta, alpha)
+    """`beta * input + alpha * outer(vec1, vec2)`. Unlike in the sums of matrix products, an alpha of 0 hides no NaN."""
+    return _plus(B, input, _scaled(B, B.outer(vec1, vec2), alpha), beta, 1)
 
 
 @op(inplace=True)
@@ -258,5 +264,7 @@ def multi_dot(B, tensors: Ts):
 def chain_matmul(*matrices, out=None):
     """The product of several matrices, in the order that costs least."""
     matrices = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    if len(matrices) == 1 and not isinstance(matrices[0], TensorBase):
+        raise TypeError(f"chain_matmul(): argument 'matrices' must be Tensors, not {type(matrices[0]).__name__}")
     result = matrices[0] if len(matrices) == 1 else namespace.multi_dot(matrices)
     return result if out is None else out.copy_(result)

@@ -1,0 +1,129 @@
+"""Calls at the edges of what operations take, the same text in both libraries: equal results (dtype, shape, values), or errors of one class."""
+import math
+
+import numpy as np
+import pytest
+
+import pyx_tensor
+
+torch = pytest.importorskip("torch")
+
+# T is the library.
+RANGES = """
+T.arange(1, 4, .5, dtype=T.int32)                 T.arange(0, 4, .5, dtype=T.uint8)
+T.arange(5, 1, -.7, dtype=T.int16)                T.arange(5, 1, -1.5, dtype=T.int8)
+T.arange(-1.7, 4.2, 1.2, dtype=T.int64)           T.arange(-1.7, 4.2, 1.2, dtype=T.int32)
+T.arange(1, 4, .5, dtype=T.int64)                 T.arange(0, 1, 0.)
+T.arange(5.5, dtype=T.int8)                       T.arange(-3, 302, 100, dtype=T.uint8)
+T.arange(1, 4, .5, out=T.empty(0, dtype=T.int32))     T.arange(T.tensor(1), T.tensor(4), T.tensor(.5), dtype=T.int32)
+T.arange(0, 3, dtype=T.bool)                      T.arange(0, 3, dtype=T.complex64)
+T.range(1.7, 4.2, 1.2, dtype=T.int64)             T.range(5.5, 1.2, -1.5, dtype=T.int16)
+T.range(-3.7, 2, dtype=T.int32)                   T.range(1.5, 3, out=T.empty(0, dtype=T.int32))
+T.range(T.tensor(1), T.tensor(3))                 T.range(0, 3, dtype=T.bool)
+T.linspace(1.9, 4.9, 7, dtype=T.int64)            T.linspace(-3.5, 4.9, 8, dtype=T.int8)
+T.linspace(-3, 30, 4, dtype=T.uint8)              T.linspace(0, 300, 4, dtype=T.uint8)
+T.linspace(0, 1e30, 3, dtype=T.int64)             T.linspace(0, math.nan, 3, dtype=T.int32)
+T.linspace(0, 1e39, 3)                            T.linspace(0, 1, 3, dtype=T.bool)
+T.linspace(0, 1 + 2j, 3)                          T.linspace(0j, 1, 1)
+T.linspace(0, 1 + 2j, 3, dtype=T.float32)         T.linspace(0, 1 + 2j, 3, out=T.empty(0))
+T.linspace(-3.3, 11.7, 33, dtype=T.float16)       T.linspace(-3.3, 11.7, 33, dtype=T.bfloat16)
+T.linspace(0, 70000, 3, dtype=T.float16)          T.linspace(T.tensor([0.]), 5.5, 3)
+T.linspace(3, 5, 1, dtype=T.float16)              T.linspace(T.tensor(0), T.tensor(5.5), 3, dtype=T.int32)
+T.logspace(0, 300, 3, dtype=T.uint8)              T.logspace(0, 3, 4, dtype=T.bool)
+T.logspace(.5, 2.7, 5, base=3, dtype=T.int64)
+"""
+
+SUMS_OF_PRODUCTS = """
+T.addmm(T.ones(1), T.full((3, 3), math.nan), T.ones(3, 3), alpha=0)
+T.addmm(T.ones(3, 3), T.full((3, 3), math.inf), T.ones(3, 3), alpha=0, beta=0)
+T.addmm(T.full((3, 3), math.nan), T.ones(3, 3), T.ones(3, 3), beta=0)
+T.addmm(T.full((1, 1), math.nan), T.ones(1, 0), T.ones(0, 1), beta=0)
+T.addmm(T.full((3, 3), 1), T.full((3, 3), 2), T.full((3, 3), 2), alpha=0)
+T.addmv(T.ones(3), T.full((3, 3), math.nan), T.ones(3), alpha=0)
+T.addmv(T.full((3,), math.nan), T.ones(3, 3), T.ones(3), beta=0)
+T.addbmm(T.ones(3, 3), T.full((2, 3, 3), math.inf), T.ones(2, 3, 3), alpha=0)
+T.addbmm(T.full((3, 3), math.nan), T.ones(2, 3, 3), T.ones(2, 3, 3), beta=0)
+T.baddbmm(T.ones(2, 40, 40), T.full((2, 40, 40), math.inf), T.ones(2, 40, 40), alpha=0)
+T.baddbmm(T.full((2, 3, 3), math.nan), T.ones(2, 3, 3), T.ones(2, 3, 3), beta=0, alpha=2)
+T.addr(T.ones(2, 2), T.full((2,), math.inf), T.ones(2), alpha=0)
+T.addr(T.full((2, 2), math.nan), T.ones(2), T.ones(2), beta=0)
+T.ones(3, 3).addmm_(T.full((3, 3), math.inf), T.ones(3, 3), alpha=0)
+T.full((2, 2), math.nan).addbmm_(T.ones(2, 2, 2), T.ones(2, 2, 2), beta=0)
+"""
+
+INTEGERS = """
+T.clamp(T.tensor([1, 2], dtype=T.int8), np.int64(-300), np.int64(300))     T.tensor([1, 2], dtype=T.int8).clamp_(max=np.int64(300))
+T.tensor([1, 2], dtype=T.uint8).clamp(max=np.int32(256))                   T.tensor([1, 2], dtype=T.uint8).clamp(min=np.int64(-1))
+T.clamp_min(T.tensor([1, 2], dtype=T.int8), np.int64(300))                 T.clamp(T.tensor([1, 2], dtype=T.int8), np.int64(2))
+T.where(T.tensor([True, False]), T.tensor([1, 2], dtype=T.int8), np.int64(300))
+T.where(T.tensor([True, False]), np.int64(300), T.tensor([1, 2], dtype=T.int8))
+T.where(T.tensor([True, False]), T.tensor([1, 2], dtype=T.int8), np.int64(3))
+T.where(T.tensor([True, False]), np.int64(300), T.tensor([1., 2.]))
+T.pow(T.tensor([1, 2], dtype=T.int8), np.int64(300))                       T.pow(T.tensor([1, 2], dtype=T.int8), np.int64(-2))
+T.tensor([1, 2], dtype=T.int8) ** np.int64(3)                              T.pow(300, T.tensor([1, 2], dtype=T.int8))
+T.tensor([1, 2], dtype=T.int8).add(1, alpha=300)                           T.tensor([1, 2], dtype=T.int8).add_(1, alpha=np.int64(300))
+"""
+
+ERRORS = """
+T.amax(T.tensor([1 + 2j]))              T.amin(T.tensor([1 + 2j]))              T.aminmax(T.tensor([1 + 2j]))
+T.max(T.tensor([1 + 2j]))               T.cummax(T.tensor([1 + 2j]), 0)         T.cummin(T.tensor([1 + 2j]), 0)
+T.block_diag(3)                         T.block_diag(3.5, T.ones(1))            T.cartesian_prod(3)
+T.cartesian_prod(T.ones(2), 3)          T.cartesian_prod()                      T.atleast_1d(3)
+T.atleast_2d(3)                         T.atleast_3d(3)                         T.atleast_2d(T.ones(1), 3)
+T.atleast_1d([3])                       T.meshgrid(T.ones(2), 3)                T.broadcast_tensors(T.ones(2), 3)
+T.trapezoid(3.)                         T.trapezoid(T.ones(3), 3)               T.trapezoid(T.ones(3), x=3)
+T.cumulative_trapezoid(T.ones(3), 3)    T.chain_matmul(3)                       T.chain_matmul(T.ones(2, 2), 3)
+T.tensor(['a'])                         T.tensor([['a']])                       T.tensor('a')
+T.tensor([1, 'a'])                      T.tensor(['a', 1])                      T.tensor([b'a'])
+T.tensor([1, [2]])                      T.tensor([[1], 2])                      T.tensor([[1], [2, 3]])
+T.tensor([[1, 2], [3, [4]]])            T.tensor([1.5, (2,)])                   T.as_tensor([1, [2]])
+T.tensor([None])                        T.tensor([None], dtype=T.float32)       T.tensor([object()])
+T.LongTensor(['a'])                     T.Tensor([1, [2]])
+T.amax(T.zeros(0), 0)                   T.amax(T.zeros(0))                      T.amax(T.zeros(0), ())
+T.amin(T.zeros(0, 3), [])               T.amin(T.zeros(0, 3), 0)                T.amin(T.zeros(0, 3), 1)
+T.amax(T.zeros(0, 3), (0, 1))           T.zeros(0).amin(-1)                     T.zeros(0).amax()
+"""
+
+NO_DIMS = """
+T.all(T.tensor([[True, False], [True, True]]), dim=())                  T.any(T.tensor([[True, False], [True, True]]), dim=[])
+T.any(T.tensor([[3, 0], [1, 1.]]), dim=(), keepdim=True)                T.all(T.tensor([[3, 0], [1, 1]], dtype=T.uint8), dim=())
+T.tensor([[3, 0], [1, 1]]).any(())                                      T.all(T.ones(2, 2), dim=(), out=T.empty(2, 2, dtype=T.bool))
+T.any(T.tensor(True), dim=())                                           T.all(T.tensor([[3, 0], [1, 1]]), (0,))
+T.all(T.tensor([[3, 0], [1, 1]]), dim=(0, 1), keepdim=True)             T.all(T.tensor([[3, 0], [1, 1]]), dim=None)
+T.all(T.zeros(0), dim=())                                               T.all(T.ones(2, 2), dim=(0, 0))
+"""
+
+
+def calls(*texts):
+    """The calls in the texts, which stand at least four blanks apart."""
+    return [call.strip() for text in texts for line in text.split("\n") for call in line.split("    ") if call.strip()]
+
+
+def outcome(lib, call):
+    """(dtype, shape, values) of a result, or the class of the error."""
+    try:
+        result = eval(call, {"T": lib, "np": np, "math": math})
+    except Exception as error:
+        return type(error).__name__
+    dtype = str(result.dtype).rpartition(".")[2]
+    return dtype, tuple(result.shape), (result.float() if dtype == "bfloat16" else result).numpy()
+
+
+@pytest.mark.parametrize("call", calls(RANGES, SUMS_OF_PRODUCTS, INTEGERS, ERRORS, NO_DIMS))
+def test_a_call_at_the_edge(call):
+    theirs, mine = outcome(torch, call), outcome(pyx_tensor, call)
+    assert theirs[:2] == mine[:2] and isinstance(theirs, str) == isinstance(mine, str)
+    if isinstance(theirs, str):
+        assert mine == theirs
+    elif theirs[0] in ("float16", "bfloat16", "float32", "complex64"):
+        np.testing.assert_allclose(mine[2], theirs[2], rtol=2e-7)
+    else:
+        np.testing.assert_array_equal(mine[2], theirs[2])
+
+
+@pytest.mark.parametrize("options,error", [("backend='nope'", "InvalidBackend"), ("mode='nope'", "RuntimeError"), ("mode='lite', options={}", "RuntimeError"),
+                                           ("backend='eager'", None), ("backend=lambda graph, inputs: graph", None)])
+def test_options_of_compile(options, error):
+    for lib in (torch, pyx_tensor):
+        found = outcome(lib, f"[T.compile(lambda x: x, {options}), T.ones(1)][1]")
+        assert found == error if error else not isinstance(found, str)
