@@ -114,8 +114,8 @@ def get_ignored_functions():
 
 
 def get_default_nowrap_functions():
-    """Functions whose results the default `__torch_function__` leaves as they are: none here, as what they give isn't a new tensor."""
-    return set()
+    """Functions whose results the default `__torch_function__` leaves as they are: what they give isn't a new tensor."""
+    return set(_overrides.unconverted)
 
 
 @functools.cache

@@ -48,7 +48,7 @@ def test_in_place_out_and_indexing_ask():
     x.copy_(torch.ones(3)).fill_(2).clamp_(0, 1)
     torch.exp(torch.zeros(3), out=x)
     x[0]
-    assert SEEN == ["add_", "add_", "__setitem__", "copy_", "fill_", "clamp_", "exp", "__getitem__"] and x.tolist() == [1, 1, 1]
+    assert SEEN == ["add_", "add_", "__setitem__", "tolist", "copy_", "fill_", "clamp_", "exp", "__getitem__"] and x.tolist() == [1, 1, 1]
 
 
 def test_foreign_operands():
@@ -133,7 +133,8 @@ def test_reentrant_dispatch():
                     return args[0] + 1
             return super().__torch_function__(func, types, args, kwargs)
     x = torch.zeros(2).as_subclass(Nested)
-    assert x.exp().tolist() == [1, 1] and SEEN == ["exp", "add"]
+    y = x.exp()
+    assert SEEN == ["exp", "add"] and y.tolist() == [1, 1]
 
 
 def test_dims_are_seen_as_they_were_given():
@@ -173,5 +174,70 @@ def test_tensor_copies_a_subclass_to_a_plain_tensor():
     for kind in (Marked, Logged):
         x = torch.ones(2).as_subclass(kind)
         SEEN.clear()
-        assert type(torch.tensor(x)) is torch.Tensor and type(torch.tensor(x, dtype=torch.int64)) is torch.Tensor and not SEEN
+        copies = torch.tensor(x), torch.tensor(x, dtype=torch.int64)
+        assert [type(copy) for copy in copies] == [torch.Tensor] * 2 and not SEEN
         assert torch.tensor(x, requires_grad=True).requires_grad
+
+
+ATTRIBUTES = [
+    ("uniform_", (0, 1)), ("normal_", ()), ("random_", (5,)), ("bernoulli_", (0.5,)), ("exponential_", ()), ("detach", ()), ("size", ()), ("size", (0,)),
+    ("dim", ()), ("numel", ()), ("stride", ()), ("item", ()), ("tolist", ()), ("numpy", ()), ("data_ptr", ()), ("is_contiguous", ()), ("float", ()),
+    ("to", (torch.float64,)), ("requires_grad_", ()), ("cpu", ()), ("type", ()), ("backward", ()), ("__len__", ()), ("__bool__", ()), ("__repr__", ())]
+
+
+@pytest.mark.parametrize("name,args", ATTRIBUTES)
+def test_methods_ask_a_class_with_a_handler_of_its_own(name, args):
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            SEEN.append((func, types, args))
+            return super().__torch_function__(func, types, args, kwargs)
+    x = torch.ones(1).as_subclass(Asked).requires_grad_(name in ("backward",))
+    SEEN.clear()
+    result = getattr(x, name)(*args)
+    assert len(SEEN) == 1 and SEEN[0][0] is getattr(torch.Tensor, name) and SEEN[0][1] == (Asked,) and SEEN[0][2][0] is x and SEEN[0][2][1:] == args
+    assert type(result) in (Asked, type(getattr(torch.ones(1, requires_grad=True).detach(), name)(*args)) if name != "backward" else type(None))
+
+
+def test_properties_ask_too():
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            SEEN.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+    x = torch.ones(2, 3).as_subclass(Asked)
+    assert x.shape == (2, 3) and x.ndim == 2 and x.dtype is torch.float32 and x.is_leaf and x.layout is torch.strided and type(x.data) is Asked
+    assert SEEN == [getattr(torch.Tensor, name).__get__ for name in ("shape", "ndim", "dtype", "is_leaf", "layout", "data")]
+    SEEN.clear()
+    x.requires_grad = True
+    x.grad = g = torch.zeros(2, 3)
+    assert type(x.grad) is torch.Tensor and x.grad is g        # what a property gives that is no new tensor keeps its class
+    assert SEEN == [torch.Tensor.requires_grad.__set__, torch.Tensor.grad.__set__, torch.Tensor.grad.__get__, torch.Tensor.grad.__get__]
+
+
+def test_a_handler_answers_for_attributes():
+    class Sized(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "large" if func in (torch.Tensor.size, torch.Tensor.shape.__get__) else super().__torch_function__(func, types, args, kwargs)
+
+        def numel(self):
+            return -1
+    x = torch.zeros(2).as_subclass(Sized)
+    assert x.size() == x.shape == "large" and x.dim() == 1 and x.numel() == -1
+    assert (x + 1).size() == "large" and torch.zeros(2).size() == (2,)
+    with torch._C.DisableTorchFunctionSubclass():
+        assert x.size() == (2,)
+
+
+def test_modes_see_fills():
+    with Counting():
+        torch.empty(2).uniform_(), torch.empty(2).normal_(0, generator=torch.Generator()), torch.empty(2).random_(3)
+    assert SEEN == ["uniform_", "normal_", "random_"]
+
+
+def test_a_class_that_wants_no_say():
+    class Silent(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+    x = torch.ones(2).as_subclass(Silent)
+    assert type(x + x) is torch.Tensor and x.size() == (2,)

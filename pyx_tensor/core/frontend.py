@@ -42,6 +42,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     _torch_name = "torch.Tensor"
 
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        overrides.let_attributes_ask(cls)
+
     def __init__(self, *args, dtype=None, device=None):
         if len(args) == 1 and isinstance(args[0], TensorBase):
             self._adopt(args[0])

@@ -5,6 +5,7 @@ As in PyTorch, a subclass of Tensor gets its own type back from operations unles
 """
 import threading
 from contextlib import contextmanager
+from functools import wraps
 from operator import attrgetter
 
 from . import autocast
@@ -178,16 +179,68 @@ def make_default(plain):
             return NotImplemented
         with disabled():
             result = func(*args, **(kwargs or {}))
-        return as_type(result, cls, plain, args)
+        return result if func in unconverted else as_type(result, cls, plain, args)
+    unconverted.update(getattr(plain, name).__get__ for name in ("grad", "_base"))
+    _defaults.add(__torch_function__)
     return classmethod(__torch_function__)
 
 
-def without_conversion(cls, func, types, args=(), kwargs=None):
-    """A `__torch_function__` that leaves results plain tensors, as `Parameter`'s does."""
+def unasked(func, types, args=(), kwargs=None):
+    """What a class sets as its `__torch_function__` that wants no say: results are plain tensors."""
     with disabled():
         return func(*args, **(kwargs or {}))
 
 
+def without_conversion(cls, func, types, args=(), kwargs=None):
+    """A `__torch_function__` that leaves results plain tensors, as `Parameter`'s does."""
+    return unasked(func, types, args, kwargs)
+
+
+_defaults = {unasked, without_conversion}
+unconverted = set()       # functions whose results the default handler leaves as they are: they are no new tensors
+
+
+# --- attributes ---------------------------------------------------------------------------------------------------
+# Of Tensor's attributes these are special, or private, and asked for in PyTorch too; of the others all but those that follow.
+_SPECIAL = ("__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__cuda_array_interface__", "__deepcopy__", "__dlpack__",
+            "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__len__", "__long__", "__nonzero__", "__reduce_ex__", "__repr__",
+            "__reversed__", "__setstate__", "_base", "_indices", "_is_view", "_nnz", "_values", "_version")
+_SILENT = ("array", "as_subclass", "grad_slot", "record_stream", "reinforce")
+
+
+def _asking(function):
+    """A method, a getter or a setter that asks the object's type first."""
+    @wraps(function)
+    def asked(self, *args, **kwargs):
+        if getattr(_thread, "disabled", False):
+            return function(self, *args, **kwargs)
+        return ask(function, (self, *args, *kwargs.values()), (self, *args), kwargs)
+    return asked
+
+
+def let_attributes_ask(cls):
+    """Give a new subclass of Tensor with a `__torch_function__` of its own methods and properties that ask it before Tensor's answer.
+
+    So plain tensors, of whose attributes nobody is asked, pay nothing. A class whose handler is for operations alone says so by
+    `attributes_ask = False`.
+    """
+    handler = getattr(cls, "__torch_function__", None)
+    if handler is None or getattr(handler, "__func__", handler) in _defaults or not getattr(cls, "attributes_ask", True):
+        return
+    for name in dir(cls):
+        if name in _SILENT or name.startswith("_") and name not in _SPECIAL:
+            continue
+        owner = next(base for base in cls.__mro__ if name in base.__dict__)
+        attribute = owner.__dict__[name]
+        if not issubclass(plain_types[0], owner) and owner not in plain_types or hasattr(attribute, "op"):
+            continue                    # the user's own, or an operation, which asks by itself
+        if hasattr(attribute, "__set__"):
+            setattr(cls, name, property(_asking(attribute.__get__), _asking(attribute.__set__), doc=attribute.__doc__))
+        elif callable(attribute):
+            setattr(cls, name, _asking(attribute))
+
+
+# --- other classes ------------------------------------------------------------------------------------------------
 def as_subclass(self, cls):
     """The same tensor, in the graph, as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):

@@ -42,6 +42,7 @@ class _Uninitialized:
     """A tensor whose shape isn't known yet: it can be moved and cast, and nothing else, until it is materialized."""
 
     _allowed = ("_to", "_convert", "alias")
+    attributes_ask = False
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -259,7 +259,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """
     dtype = read_dtype("tensor", dtype)
     if isinstance(data, TensorBase):
-        with overrides.disabled() if data.layout is strided else nullcontext():      # of a subclass too a plain tensor is made
+        with overrides.disabled():
+            dense = data.layout is strided
+        with overrides.disabled() if dense else nullcontext():      # of a subclass too a plain tensor is made
             result = data.detach().clone().to(dtype=dtype, device=device)
         return result.requires_grad_() if requires_grad else result
     numbers = array_of_numbers(data, dtype)

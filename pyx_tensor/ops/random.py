@@ -261,6 +261,11 @@ def dropout(B, input: T, p, train):
 
 
 # --- filling in place ---------------------------------------------------------------------------------------------
+def _generator_given(generator):
+    """The keyword for a call with this generator, none for the default one."""
+    return {} if generator is None else {"generator": generator}
+
+
 def _filler(name, meaning, arguments, draw):
     """A method that fills the tensor: draw(generator, array, *arguments)."""
     names = [a.split("=")[0] for a in arguments]
@@ -268,6 +273,8 @@ def _filler(name, meaning, arguments, draw):
     usual = tuple(defaults.values()) if len(defaults) == len(names) else None
 
     def fill(self, *args, generator=None, **keywords):
+        if overrides.is_asked_about(self):
+            return overrides.ask(fill, (self,), (self, *args), {**keywords, **_generator_given(generator)})
         if usual is not None and not args and not keywords:
             return fill_from_host(self, name, draw, usual, generator)
         given = {**defaults, **dict(zip(names, args)), **keywords}
@@ -314,6 +321,8 @@ _filler("bernoulli_", "zeros and ones", ("p=0.5",), _fill_bernoulli)
 
 def random_(self, low=None, high=None, *, generator=None, **names):
     """Fill with integers of [low, high); with one bound of [0, bound), with none up to the largest of the dtype."""
+    if overrides.is_asked_about(self):
+        return overrides.ask(random_, (self,), (self, *(bound for bound in (low, high) if bound is not None)), {**names, **_generator_given(generator)})
     low, high = names.get("from", low), names.get("to", high)
     if low is not None and high is None and "from" not in names:
         low, high = 0, low

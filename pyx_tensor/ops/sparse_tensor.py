@@ -88,6 +88,8 @@ def _unavailable(name):
 class SparseTensor(WithoutMemory, Tensor):
     """A tensor of layout `sparse_coo`: zero except at places that are listed. Made by `sparse_coo_tensor` or `to_sparse`."""
 
+    attributes_ask = False
+
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name = func.op.name if hasattr(func, "op") else func.__name__
