@@ -39,7 +39,7 @@ _LAZY = {
         "fft", "signal", "special", "linalg", "sparse",
         "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
         "array_api", "func", "cpu", "__config__", "torchvision"), None),
-    "compile": "compiler",
+    "compile": "compiler", "vmap": "func",
     **dict.fromkeys(("amp", "profiler"), None),
     **dict.fromkeys((
         "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",

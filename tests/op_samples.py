@@ -288,12 +288,14 @@ S["native_group_norm"] = lambda f: call(f(2, 4, 3), f(4), f(4), 2, 4, 3, 2, 1e-5
 S["native_batch_norm"] = lambda f: call(f(3, 2, 3), f(2), f(2), None, None, True, 0.1, 1e-5)
 S["layer_norm"] = lambda f: call(f(3, 4), (4,), f(4), f(4))
 
+S["segment_reduce"] = lambda f: [call(f(6, 2), how, lengths=f.wrap([1, 3, 2]), **more) for how in ("sum", "mean", "max", "min", "prod")
+                                 for more in ({}, {"initial": 0.5})] + [call(f(2, 4), "sum", offsets=f.wrap([[0, 1, 4], [0, 3, 4]]), axis=1)]
 S["gru_cell"] = lambda f: call(f(2, 3), f(2, 2), f(6, 3), f(6, 2), f(6), f(6))
 _same("rnn_tanh_cell rnn_relu_cell", lambda f: call(f(2, 3), f(2, 2), f(2, 3), f(2, 2), f(2), f(2)))
 
 HERMITIAN = {"cholesky", "potrf", "symeig"}      # they read a triangle of their matrix, and their gradient is that of a Hermitian one
 EARLY = {"gesv", "gels", "potrf", "potri", "potrs", "trtrs", "btrisolve", "symeig", "eig"}      # names that PyTorch has dropped
-RANDOM = {"bernoulli", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
+RANDOM = {"bernoulli", "binomial", "dropout", "multinomial", "poisson"}      # their numbers have tests of their own
 
 
 def calls(name, make):

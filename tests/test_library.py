@@ -431,8 +431,9 @@ def test_pytorch_style_refusals(name):
     same = library.custom_op(name, lambda x: x, mutates_args=())
     with pytest.raises(RuntimeError, match="must not be an argument or a view"):
         same(torch.ones(2))
-    with pytest.raises(NotImplementedError, match="vmap"):
-        same.register_vmap(lambda: 0)
+    double = library.custom_op(name + "_double", lambda x: x * 2, mutates_args=())
+    double.register_vmap(lambda info, in_dims, x: 0)
+    assert torch.vmap(double)(torch.ones(3)).tolist() == [2, 2, 2]
     with pytest.raises(TypeError, match="its gradient is its vjp|whose gradient is its vjp"):
         library.register_autograd(soft_clip, lambda ctx, g: g)
     listed = library.custom_op(name + "_list", lambda xs: xs[0] * 2, mutates_args=())

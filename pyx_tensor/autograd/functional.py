@@ -35,7 +35,7 @@ def _call(func, inputs, create_graph, function):
     return tuple_in, inputs, tuple_out, outputs
 
 
-def _grads(outputs, inputs, seeds, *, strict, create_graph, retain=True, what):
+def gradients(outputs, inputs, seeds, *, strict, create_graph, retain=True, what):
     """The gradients of `outputs`, zeros where there is none (an error where `strict`)."""
     pairs = [(o, s) for o, s in zip(outputs, seeds) if o.requires_grad]
     if strict and len(pairs) < len(outputs):
@@ -90,19 +90,19 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         tuple_in, inputs, tuple_out, outputs = _call(func, inputs, create_graph, "jacobian")
         rows = []
         for output in outputs:
-            rows.append(_jacobian_rows(output, inputs, create_graph, strict))
+            rows.append(jacobian_rows(output, inputs, create_graph, strict))
     results = [_unwrapped(_plain(blocks, create_graph), tuple_in) for blocks in rows]
     return _unwrapped(results, tuple_out)
 
 
-def _jacobian_rows(output, inputs, create_graph, strict):
+def jacobian_rows(output, inputs, create_graph, strict):
     """One output's Jacobian with respect to each input."""
     count = output.numel()
     gathered = [[] for _ in inputs]
     for j in range(count):
         seed = B.zeros((count,), dtype=output.dtype, device=output.device)
         seed[j] = 1
-        grads = _grads([output], inputs, [seed.view(output.shape)], strict=strict, create_graph=create_graph, what="jacobian")
+        grads = gradients([output], inputs, [seed.view(output.shape)], strict=strict, create_graph=create_graph, what="jacobian")
         for rows, g in zip(gathered, grads):
             rows.append(g)
     return [B.stack(rows, 0).view((*output.shape, *t.shape)) if rows else B.zeros((*output.shape, *t.shape), dtype=t.dtype, device=t.device)
@@ -122,7 +122,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     def gradient(*args):
         result = func(*args)
         _check_scalar(result, "hessian")
-        grads = _grads([result], args, [B.ones_like(result.detach())], strict=strict, create_graph=True, what="hessian")
+        grads = gradients([result], args, [B.ones_like(result.detach())], strict=strict, create_graph=True, what="hessian")
         return tuple(grads)
 
     blocks = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -141,7 +141,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     with enable_grad():
         tuple_in, inputs, tuple_out, outputs = _call(func, inputs, create_graph, "vjp")
         v = _matched(v, outputs, "the user-provided function returns", "vjp")
-        grads = _grads(outputs, inputs, v, strict=strict, create_graph=create_graph, what="vjp")
+        grads = gradients(outputs, inputs, v, strict=strict, create_graph=create_graph, what="vjp")
     return _unwrapped(_plain(outputs, create_graph), tuple_out), _unwrapped(_plain(grads, create_graph), tuple_in)
 
 
@@ -152,8 +152,8 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         _, inputs, tuple_out, outputs = _call(func, inputs, create_graph, "jvp")
         v = _matched(v, inputs, "the input to the user-provided function is", "jvp")
         seeds = tuple(B.zeros_like(o.detach()).requires_grad_() for o in outputs)
-        grads = _grads(outputs, inputs, seeds, strict=strict, create_graph=True, what="jvp")
-        results = _grads(grads, seeds, v, strict=False, create_graph=create_graph, what="jvp")
+        grads = gradients(outputs, inputs, seeds, strict=strict, create_graph=True, what="jvp")
+        results = gradients(grads, seeds, v, strict=False, create_graph=create_graph, what="jvp")
     return _unwrapped(_plain(outputs, create_graph), tuple_out), _unwrapped(_plain(results, create_graph), tuple_out)
 
 
@@ -163,8 +163,8 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         tuple_in, inputs, _, outputs = _call(func, inputs, create_graph, "vhp")
         _check_scalar(outputs[0] if len(outputs) == 1 else outputs, "vhp")
         v = _matched(v, inputs, "the input to the user-provided function is", "vhp")
-        grads = _grads(outputs, inputs, [B.ones_like(outputs[0].detach())], strict=strict, create_graph=True, what="vhp")
-        products = _grads(grads, inputs, v, strict=strict, create_graph=create_graph, what="vhp")
+        grads = gradients(outputs, inputs, [B.ones_like(outputs[0].detach())], strict=strict, create_graph=True, what="vhp")
+        products = gradients(grads, inputs, v, strict=strict, create_graph=create_graph, what="vhp")
     return _plain(outputs, create_graph)[0], _unwrapped(_plain(products, create_graph), tuple_in)
 
 
@@ -177,8 +177,8 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         tuple_in, inputs, _, outputs = _call(func, inputs, create_graph, "hvp")
         _check_scalar(outputs[0] if len(outputs) == 1 else outputs, "hvp")
         v = _matched(v, inputs, "the input to the user-provided function is", "hvp")
-        grads = _grads(outputs, inputs, [B.ones_like(outputs[0].detach())], strict=strict, create_graph=True, what="hvp")
+        grads = gradients(outputs, inputs, [B.ones_like(outputs[0].detach())], strict=strict, create_graph=True, what="hvp")
         seeds = tuple(B.zeros_like(t.detach()).requires_grad_() for t in inputs)
-        double = _grads(grads, inputs, seeds, strict=strict, create_graph=True, what="hvp")
-        products = _grads(double, seeds, v, strict=False, create_graph=create_graph, what="hvp")
+        double = gradients(grads, inputs, seeds, strict=strict, create_graph=True, what="hvp")
+        products = gradients(double, seeds, v, strict=False, create_graph=create_graph, what="hvp")
     return _plain(outputs, create_graph)[0], _unwrapped(_plain(products, create_graph), tuple_in)

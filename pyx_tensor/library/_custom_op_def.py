@@ -95,7 +95,8 @@ class CustomOpDef:
         return function
 
     def register_vmap(self, function=None, /):
-        raise NotImplementedError("register_vmap: vmap isn't available")
+        """PyTorch's form for batches, which its vmap needs; `vmap` calls the operation for each sample here, so it's never called."""
+        return function if function is not None else lambda function: function
 
     # -- inside: the Function's arguments are all positional, the keyword-only ones last
     def _call_form(self, args):

@@ -227,6 +227,23 @@ def poisson(B, input: Raw, generator=None):
     return B.from_numpy(np.asarray(_checked(generator).poisson(_host(input)))).to(input.device)
 
 
+@op(nograd=True, method=False)
+def binomial(B, count: Raw, prob: Raw, generator=None):
+    """How many of `count` trials succeed, each with the probability `prob`: floating-point tensors of one dtype that broadcast.
+
+    Raises:
+        ValueError: `count` isn't of a floating-point dtype.
+        RuntimeError: `prob` is of another dtype.
+    """
+    if not count.dtype.is_floating_point:
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {count.dtype}")
+    if prob.dtype is not count.dtype:
+        raise RuntimeError(f"binomial(): expected argument 'prob' of dtype {count.dtype}, found {prob.dtype}")
+    wide = by_name["float64" if count.dtype.name == "float64" else "float32"].numpy
+    counts, chances = np.broadcast_arrays(*[np.asarray(_host(x), wide) for x in (count, prob)])
+    return B.from_numpy(np.asarray(_checked(generator).binomial(counts, chances))).to(count.dtype).to(count.device)
+
+
 def empty_in_order_of(input, **options):
     """A tensor of the input's shape whose elements lie in the same order in memory, if the input's are dense; masks are drawn in that order."""
     if input.is_contiguous():

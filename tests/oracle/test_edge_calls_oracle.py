@@ -1,10 +1,8 @@
 """Calls at the edges of what operations take, the same text in both libraries: equal results (dtype, shape, values), or errors of one class."""
-import math
-
-import numpy as np
 import pytest
 
 import pyx_tensor
+from call_support import assert_alike, calls, is_error, outcome
 
 torch = pytest.importorskip("torch")
 
@@ -94,31 +92,55 @@ T.all(T.zeros(0), dim=())                                               T.all(T.
 """
 
 
-def calls(*texts):
-    """The calls in the texts, which stand at least four blanks apart."""
-    return [call.strip() for text in texts for line in text.split("\n") for call in line.split("    ") if call.strip()]
+SEGMENTS_AND_BINOMIALS = """
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', lengths=T.tensor([1, 3]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'mean', lengths=T.tensor([2, 0, 2]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'mean', lengths=T.tensor([2, 0, 2]), initial=2)
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', lengths=T.tensor([2, 0, 2]), initial=2)
+T.segment_reduce(T.arange(8.).view(4, 2), 'max', lengths=T.tensor([2, 0, 2]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'max', lengths=T.tensor([2, 0, 2]), initial=4.)
+T.segment_reduce(T.arange(8.).view(4, 2), 'min', lengths=T.tensor([2, 0, 2]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'min', lengths=T.tensor([2, 0, 2]), initial=4.)
+T.segment_reduce(T.arange(8.).view(4, 2), 'prod', lengths=T.tensor([2, 0, 2]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'prod', lengths=T.tensor([2, 0, 2]), initial=3.)
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', offsets=T.tensor([0, 1, 4]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', offsets=T.tensor([1, 4]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', offsets=T.tensor([0, 1, 3]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', offsets=T.tensor([0, 3, 1, 4]))
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', lengths=T.tensor([[1, 1], [2, 0], [0, 2], [1, 1]]), axis=1)
+T.segment_reduce(T.arange(8.).view(4, 2), 'sum', lengths=T.tensor([[1, 1], [2, 0], [0, 2], [1, 1]]), axis=-1)
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([1, 2]))
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([1, 2]), unsafe=True)
+T.segment_reduce(T.arange(4.), 'sum')
+T.segment_reduce(T.arange(4.), 'sum', indices=T.tensor([0, 0, 1, 1]))
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([1., 3.]))
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([-1, 5]))
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([[4]]))
+T.segment_reduce(T.arange(4.), 'sum', lengths=[4])
+T.segment_reduce(T.arange(4.), 'sum', lengths=T.tensor([1, 3], dtype=T.int32))
+T.segment_reduce(T.arange(4), 'sum', lengths=T.tensor([4]))
+T.segment_reduce(T.arange(4.), 'amax', lengths=T.tensor([4]))
+T.segment_reduce(T.zeros(0, 2), 'max', lengths=T.tensor([0, 0]))
+T.segment_reduce(T.zeros(4, 0), 'max', lengths=T.tensor([2, 2]))
+T.segment_reduce(T.tensor([1., math.nan, 3.]), 'max', lengths=T.tensor([3]), initial=5)
+T.segment_reduce(T.tensor(1.), 'max', lengths=T.tensor(1))
+T.func.grad(lambda x: T.segment_reduce(x, 'max', lengths=T.tensor([3, 3])).sum())(T.tensor([1., 3., 3., 2., 0., 0.]))
+T.func.grad(lambda x: T.segment_reduce(x, 'max', lengths=T.tensor([3, 3]), initial=3.).sum())(T.tensor([1., 3., 3., 2., 0., 0.]))
+T.func.grad(lambda x: T.segment_reduce(x, 'mean', lengths=T.tensor([2, 4]), initial=3.).sum())(T.tensor([1., 3., 3., 2., 0., 0.]))
+T.func.grad(lambda x: T.segment_reduce(x, 'prod', lengths=T.tensor([3, 3])).sum())(T.tensor([1., 3., 3., 2., 0., 0.]))
+[T.manual_seed(0), T.binomial(T.tensor([10., 100., 5., 3.]), T.tensor([.5, .3, .9, 0.])), T.rand(1)][1:]
+[T.manual_seed(0), T.binomial(T.full((50,), 1000.), T.tensor([[.01], [.3], [.99]])), T.rand(1)][1:]
+[T.manual_seed(0), T.binomial(T.full((50,), 12., dtype=T.float64), T.tensor(.3, dtype=T.float64)), T.rand(1)][1:]
+T.binomial(T.tensor([10]), T.tensor([.5]))
+T.binomial(T.tensor([10.]), T.tensor([.5], dtype=T.float64))
+T.binomial(T.tensor([10., -1.]), T.tensor([1.5, .5]))
+T.binomial(3., T.tensor([.5]))
+"""
 
 
-def outcome(lib, call):
-    """(dtype, shape, values) of a result, or the class of the error."""
-    try:
-        result = eval(call, {"T": lib, "np": np, "math": math})
-    except Exception as error:
-        return type(error).__name__
-    dtype = str(result.dtype).rpartition(".")[2]
-    return dtype, tuple(result.shape), (result.float() if dtype == "bfloat16" else result).numpy()
-
-
-@pytest.mark.parametrize("call", calls(RANGES, SUMS_OF_PRODUCTS, INTEGERS, ERRORS, NO_DIMS))
+@pytest.mark.parametrize("call", calls(RANGES, SUMS_OF_PRODUCTS, INTEGERS, ERRORS, NO_DIMS, SEGMENTS_AND_BINOMIALS))
 def test_a_call_at_the_edge(call):
-    theirs, mine = outcome(torch, call), outcome(pyx_tensor, call)
-    assert theirs[:2] == mine[:2] and isinstance(theirs, str) == isinstance(mine, str)
-    if isinstance(theirs, str):
-        assert mine == theirs
-    elif theirs[0] in ("float16", "bfloat16", "float32", "complex64"):
-        np.testing.assert_allclose(mine[2], theirs[2], rtol=2e-7)
-    else:
-        np.testing.assert_array_equal(mine[2], theirs[2])
+    assert_alike(outcome(pyx_tensor, call), outcome(torch, call))
 
 
 @pytest.mark.parametrize("options,error", [("backend='nope'", "InvalidBackend"), ("mode='nope'", "RuntimeError"), ("mode='lite', options={}", "RuntimeError"),
@@ -126,4 +148,4 @@ def test_a_call_at_the_edge(call):
 def test_options_of_compile(options, error):
     for lib in (torch, pyx_tensor):
         found = outcome(lib, f"[T.compile(lambda x: x, {options}), T.ones(1)][1]")
-        assert found == error if error else not isinstance(found, str)
+        assert found == error if error else not is_error(found)

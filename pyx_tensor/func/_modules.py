@@ -1,6 +1,7 @@
 """Modules as functions of their parameters (what PyTorch has under `torch.func` for them)."""
-from .nn.utils import stateless
-from .ops import namespace as ops
+from ..nn.modules.batchnorm import _BatchNorm
+from ..nn.utils import stateless
+from ..ops import namespace as ops
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -48,3 +49,12 @@ def stack_module_state(models):
     buffers = [dict(model.named_buffers()) for model in models]
     stacked = {name: ops.stack([p[name].detach() for p in parameters]).requires_grad_(parameters[0][name].requires_grad) for name in parameters[0]}
     return stacked, {name: ops.stack([b[name].detach() for b in buffers]) for name in buffers[0]}
+
+
+def replace_all_batch_norm_modules_(root):
+    """Let all batch norms in a module compute with each batch's own statistics, and keep none; returns the module."""
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
