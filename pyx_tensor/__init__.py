@@ -22,6 +22,7 @@ from .ops.tensor_types import types_of as _types_of
 from .core.definitions import functions as _functions
 
 newaxis = None
+legacy_contiguous_format = contiguous_format
 
 globals().update(_by_name)
 globals().update(_aliases)
@@ -37,9 +38,9 @@ _LAZY = {
     **dict.fromkeys((
         "nn", "optim", "cuda", "serialization", "testing", "utils", "vision", "library", "random", "backends", "multiprocessing",
         "fft", "signal", "special", "linalg", "sparse",
-        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "alias", "version", "storage", "masked", "overrides", "return_types",
+        "safetensors", "distributions", "distributed", "_C", "jit", "compiler", "_dynamo", "hub", "accelerator", "alias", "version", "storage", "masked", "overrides", "return_types",
         "array_api", "func", "cpu", "__config__", "torchvision"), None),
-    "compile": "compiler", "vmap": "func",
+    **dict.fromkeys(("compile", "cond", "while_loop"), "compiler"), "vmap": "func", "get_device_module": "accelerator", "to_dlpack": "utils.dlpack",
     **dict.fromkeys(("amp", "profiler"), None),
     **dict.fromkeys((
         "autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",

@@ -896,6 +896,7 @@ strided: layout
 channels_last: memory_format
 channels_last_3d: memory_format
 contiguous_format: memory_format
+legacy_contiguous_format: memory_format
 preserve_format: memory_format
 
 def _foreach_abs(self, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -1118,6 +1119,7 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | tu
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def conj(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def conj_physical(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def conj_physical_(self) -> Tensor: ...
 def constant_pad_nd(input: Tensor, pad: Any, value: Scalar = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def contiguous(input: Tensor, memory_format: _memory_format | None = None, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints | builtins.int = 1, padding: builtins.int = 0, dilation: builtins.int = 1, groups: builtins.int = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -1219,6 +1221,7 @@ def frac_(input: Scalar) -> Tensor: ...
 def frexp(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> return_types.frexp: ...
 def frobenius_norm(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def from_dlpack(ext_tensor: Any) -> Tensor: ...
+def from_file(filename: Any, shared: builtins.bool = False, size: builtins.int | Ints = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: DeviceLike | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor: ...
 def frombuffer(buffer: Any, *, dtype: _dtype | None, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor: ...
 def full(size: builtins.int | Ints, fill_value: Scalar, *, out: Tensor | tuple[Tensor, ...] | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: DeviceLike | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
@@ -1616,6 +1619,7 @@ from .core.protocol import OutOfMemoryError as OutOfMemoryError
 from . import _C as _C
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
+from . import accelerator as accelerator
 from . import alias as alias
 from ._torch_forms import alpha_dropout as alpha_dropout
 from ._torch_forms import alpha_dropout_ as alpha_dropout_
@@ -1634,6 +1638,7 @@ from .nn.functional import celu_ as celu_
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
 from . import compiler as compiler
+from .compiler import cond as cond
 from ._torch_forms import cosine_embedding_loss as cosine_embedding_loss
 from .nn.functional import cosine_similarity as cosine_similarity
 from . import cpu as cpu
@@ -1649,6 +1654,7 @@ from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from .core.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from .accelerator import get_device_module as get_device_module
 from .core.settings import get_float32_matmul_precision as get_float32_matmul_precision
 from .core.threads import get_num_interop_threads as get_num_interop_threads
 from .core.printing import get_printoptions as get_printoptions
@@ -1705,9 +1711,11 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from .utils.dlpack import to_dlpack as to_dlpack
 from . import torchvision as torchvision
 from ._torch_forms import triplet_margin_loss as triplet_margin_loss
 from . import utils as utils
 from . import version as version
 from . import vision as vision
 from .func import vmap as vmap
+from .compiler import while_loop as while_loop

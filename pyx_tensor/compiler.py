@@ -3,6 +3,7 @@
 A program that compiles its model gives the same results here without it.
 """
 from .core.passing import passed_through
+from .core.tensor import TensorBase
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling",
            "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph"]
@@ -95,3 +96,44 @@ class set_stance:
 
     def __call__(self, fn):
         return fn
+
+
+# --- control flow -------------------------------------------------------------------------------------------------
+def cond(pred, true_fn, false_fn, operands=()):
+    """`true_fn(*operands)` where `pred` is True, else `false_fn(*operands)`; PyTorch's form of `if` for compiled functions.
+
+    Args:
+        pred: True, False or a tensor of one bool. operands: a tuple or list.
+
+    >>> import pyx_tensor as torch
+    >>> x = torch.tensor(2.)
+    >>> torch.cond(x > 0, torch.sqrt, torch.neg, (x,))
+    tensor(1.4142)
+
+    Raises:
+        RuntimeError: `pred` isn't one bool, or one of the two is no function.
+    """
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if isinstance(pred, TensorBase) and pred.numel() != 1 or not isinstance(pred, (TensorBase, bool, int, float)):
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred!r}.")
+    if not isinstance(operands, (tuple, list)):
+        raise RuntimeError(f"Expect operands to be a tuple or list of tensors, but got {operands!r}.")
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """`carried_inputs` after `body_fn(*carried_inputs)` has taken their place as often as `cond_fn(*carried_inputs)` held; PyTorch's form of `while`.
+
+    >>> import pyx_tensor as torch
+    >>> torch.while_loop(lambda i, s: i < 4, lambda i, s: (i + 1, s + i), (torch.tensor(0), torch.tensor(0)))
+    (tensor(4), tensor(6))
+    """
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(f"carried_inputs must be a tuple or list, got {type(carried_inputs)}")
+    while cond_fn(*carried_inputs):
+        carried_inputs = body_fn(*carried_inputs)
+        carried_inputs = tuple(carried_inputs) if isinstance(carried_inputs, (tuple, list)) else (carried_inputs,)
+    return tuple(carried_inputs)

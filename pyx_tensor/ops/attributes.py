@@ -175,7 +175,7 @@ methods["__array_wrap__"] = _array_wrap
 
 
 # --- methods as functions -----------------------------------------------------------------------------------------
-for _name in ("fill_", "zero_", "resize_as_", "as_strided_"):
+for _name in ("fill_", "zero_", "resize_as_", "as_strided_", "conj_physical_"):
     functions[_name] = methods[_name]
 
 

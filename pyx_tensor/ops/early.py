@@ -49,7 +49,15 @@ def _scaled_product(args, kwargs):
     return tuple(tensors), {**kwargs, **dict(zip(("beta", "alpha"), numbers))}
 
 
+def _without(name):
+    """A hint that changes no value is dropped."""
+    def rewrite(args, kwargs):
+        return args, {key: value for key, value in kwargs.items() if key != name}
+    return rewrite
+
+
 _RULES = {
+    "gather": _without("sparse_grad"),
     **dict.fromkeys(("split", "chunk", "unbind"), _renamed(tensor="input")),        # PyTorch's split has it still
     "cat": _renamed(inputs="tensors", dimension="dim"),
     "tril": _renamed(k="diagonal"), "triu": _renamed(k="diagonal"),

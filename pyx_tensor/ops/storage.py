@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.copying import resize
 from ..core.definitions import methods, publish_function
-from ..core.dtype import by_name, get_default_dtype
+from ..core.dtype import by_name, get_default_dtype, read_dtype
 from ..core.device import make_device
 from ..core.duplication import retyped, whole_memory
 from ..core.record import namespace as B
@@ -202,6 +202,20 @@ class _StorageBase:
         if nbytes == 0:
             return B.empty((0,), dtype=dtype)
         return B.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,)).view(np.ndarray).view(dtype.numpy))
+
+
+@publish_function
+def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A 1-d tensor of `size` elements on the memory of a file that is mapped.
+
+    Args:
+        shared: what is written to the tensor stands in the file, which is made or made longer if it lacks bytes. Else the file stays as it is.
+
+    Raises:
+        RuntimeError: the file is too short and not shared.
+    """
+    result = _StorageBase._mapped(filename, bool(shared), size, read_dtype("from_file", dtype) or get_default_dtype())
+    return result.to(device if device is not None else "cpu").requires_grad_(requires_grad)
 
 
 class UntypedStorage(_StorageBase):

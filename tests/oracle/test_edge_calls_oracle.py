@@ -138,7 +138,21 @@ T.binomial(3., T.tensor([.5]))
 """
 
 
-@pytest.mark.parametrize("call", calls(RANGES, SUMS_OF_PRODUCTS, INTEGERS, ERRORS, NO_DIMS, SEGMENTS_AND_BINOMIALS))
+OTHERS = """
+[T.manual_seed(1), T.testing.make_tensor(3, 20, dtype=T.float32, device='cpu'), T.rand(1)][1:]
+[T.manual_seed(1), T.testing.make_tensor((5,), dtype=T.complex64, device='cpu', low=1, high=3), T.rand(1)][1:]
+[T.manual_seed(1), T.testing.make_tensor((7,), dtype=T.int64, device='cpu', exclude_zero=True)][1:]
+[T.manual_seed(1), T.testing.make_tensor((), dtype=T.bool, device='cpu')][1:]
+T.testing.make_tensor((2,), dtype=T.bool, device='cpu', low=1, high=1)
+T.testing.make_tensor((2,), dtype=T.float32, device='cpu', low=1, high=1)
+T.testing.make_tensor((2,), dtype=T.int8, device='cpu', requires_grad=True)
+T.testing.make_tensor((2,), dtype=T.int8, device='cpu', low=math.nan)
+T.testing.make_tensor(2, 3, 4, 5, dtype=T.float32, device='cpu', memory_format=T.channels_last).stride()
+T.cond(T.tensor([1., 2.]), lambda: T.ones(1), lambda: T.zeros(1))
+"""
+
+
+@pytest.mark.parametrize("call", calls(RANGES, SUMS_OF_PRODUCTS, INTEGERS, ERRORS, NO_DIMS, SEGMENTS_AND_BINOMIALS, OTHERS))
 def test_a_call_at_the_edge(call):
     assert_alike(outcome(pyx_tensor, call), outcome(torch, call))
 
