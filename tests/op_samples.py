@@ -240,8 +240,8 @@ S["masked_select"] = lambda f: call(f(3, 4), f.mask(4))
 S["masked_scatter"] = lambda f: call(f(3, 4), f.mask(3, 4), f(12))
 S["repeat_interleave"] = lambda f: [call(f(3, 2), 2), call(f(3, 2), f.wrap([1, 0, 2]), 0)]
 S["embedding"] = lambda f: call(f(5, 3), f.index(5, 2, 4))
-_same("nonzero argwhere", lambda f: call(f(3, 4) > 0))
-S["nonzero_static"] = lambda f: [call(f(3, 4) > 0, size=3), call(f(2) > 9, size=2, fill_value=7)]
+_same("nonzero argwhere", lambda f: call(f.wrap([[0, 1, 0, 2], [3, 0, 0, 1]], f.dtype)))
+S["nonzero_static"] = lambda f: [call(f.wrap([[0, 1, 0, 2], [3, 0, 0, 1]], f.dtype), size=3), call(f.wrap([0, 0], f.dtype), size=2, fill_value=7)]
 S["unravel_index"] = lambda f: call(f.index(12, 5), (3, 4))
 # --- windows
 S["constant_pad_nd"] = lambda f: [call(f(2, 3, 4), (1, 2, -1, 0)), call(f(2, 3), (0, 1, 2, 0, ), 1.5)]

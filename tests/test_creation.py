@@ -128,10 +128,15 @@ def test_shapes_and_fills():
 def test_types_of_numbers_are_dtypes(number, dtype):
     one = torch.ones(2)
     made = [torch.zeros(2, dtype=number), torch.full((1,), 1, dtype=number), torch.tensor([1], dtype=number), torch.as_tensor([1], dtype=number),
-            torch.zeros_like(one, dtype=number), torch.full_like(one, 1, dtype=number), torch.eye(2, dtype=number), torch.arange(2, dtype=number),
-            one.new_zeros(2, dtype=number), one.new_full((1,), 1, dtype=number), torch.linspace(0, 1, 2, dtype=number), one.to(number), one.to("cpu", number),
+            torch.zeros_like(one, dtype=number), torch.full_like(one, 1, dtype=number), torch.eye(2, dtype=number),
+            one.new_zeros(2, dtype=number), one.new_full((1,), 1, dtype=number), one.to(number), one.to("cpu", number),
             one.to(dtype=number), torch.sum(one, dtype=number), torch.cumsum(one, 0, dtype=number)]
+    made += [torch.arange(2, dtype=number)] if number in (float, int) else []
+    made += [torch.linspace(0, 1, 2, dtype=number)] if number is not bool else []
     assert all(x.dtype is dtype for x in made)
+    for make in (torch.arange, torch.range, lambda n, dtype: torch.linspace(0, n, 2, dtype=dtype))[:2 if number is complex else 3 if number is bool else 0]:
+        with pytest.raises(NotImplementedError):
+            make(2, dtype=number)
 
 
 def test_other_types_are_no_dtypes():

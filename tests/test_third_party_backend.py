@@ -92,6 +92,4 @@ print("moved", {str(t.device) for t in torch.load(file, map_location="cpu").valu
 
 
 def test_a_model_trains_on_it(run):
-    pytest.importorskip("pyx_tensor.nn", exc_type=ImportError)
-    pytest.importorskip("pyx_tensor.optim", exc_type=ImportError)
     assert run("-c", TRAIN) == "trained True True\nloaded True\nmoved {'cpu'}\n"
