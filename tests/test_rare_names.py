@@ -69,3 +69,43 @@ def test_hints_and_other_spellings():
     z = torch.tensor([1 + 2j])
     assert torch.conj_physical_(z) is z and z.item() == 1 - 2j
     assert torch.from_dlpack(torch.to_dlpack(torch.ones(2))).tolist() == [1, 1]
+
+
+def counted(clock_steps):
+    """A clock that moves on by the next of some steps each time it is read."""
+    now, steps = [0.0], iter(clock_steps)
+
+    def clock():
+        now[0] += next(steps)
+        return now[0]
+    return clock
+
+
+def test_a_timer_and_its_measurement():
+    from pyx_tensor.utils import benchmark
+    runs = []
+    timer = benchmark.Timer("run()", globals={"run": lambda: runs.append(torch.get_num_threads())}, timer=counted([0, 1, 0, 20.0]), label="sums")
+    measured = timer.timeit(10)
+    assert measured.times == [2.0] and measured.mean == measured.median == 2 and measured.iqr == 0 and len(runs) == 12 and set(runs) == {1}
+    assert "sums" in repr(measured) and "2.00 s" in repr(measured) and measured.number_per_run == 10
+    blocks = benchmark.Measurement(2, [2.0, 4.0, 6.0, 8.0, 10.0], "x", "pass")
+    assert blocks.times == [1, 2, 3, 4, 5] and blocks.median == 3 and blocks.iqr == 2 and blocks.has_warnings and not blocks.meets_confidence()
+    seen = []
+    real = benchmark.Timer("pass").blocked_autorange(callback=lambda runs, seconds: seen.append(runs), min_run_time=0.01)
+    assert sum(real.raw_times) >= 0.01 and len(seen) == len(real.raw_times) and 0 < real.median < 1e-3
+    assert benchmark.Timer("pass").adaptive_autorange(max_run_time=0.05).median < 1e-3
+    assert [benchmark.select_unit(t)[0] for t in (2e-10, 2e-7, 2e-6, 2e-3, 2.0)] == ["ns", "ns", "us", "ms", "s"]
+    with pytest.raises(NotImplementedError, match="Python"):
+        benchmark.Timer("x", language="cpp")
+
+
+def test_measurements_side_by_side(capsys):
+    from pyx_tensor.utils.benchmark import Compare, Measurement
+    made = [Measurement(1, [t], "x", "pass", "sums", size, name) for t, size, name in ((2e-6, "small", "ours"), (4e-6, "small", "theirs"),
+                                                                                       (3e-3, "large", "ours"), (4e-6, "small", "ours"))]
+    table = Compare(made)
+    table.trim_significant_figures()
+    table.print()
+    assert capsys.readouterr().out == ("sums\n        ours  theirs\nsmall      3       4\nlarge  3e+03\nTimes are in microseconds (us).\n")
+    with pytest.raises(ValueError, match="Measurement"):
+        Compare([3])
