@@ -74,6 +74,10 @@ def is_tensor_like(inp):
 
 
 # --- which functions ----------------------------------------------------------------------------------------------
+def _is_function(x):
+    return callable(x) and getattr(x, "__hash__", None) is not None
+
+
 def _takes_tensors(function):
     return hasattr(function, "op") and any(kind in TENSOR_KINDS for kind in function.op.signature.kinds)
 
@@ -89,6 +93,18 @@ def _overridable():
     return found
 
 
+@functools.cache
+def _attributes():
+    """Function -> its name, for methods, getters and setters that classes with a handler of their own are asked for."""
+    found = {}
+    for name, attribute in _overrides.attributes_to_ask(Tensor):
+        if hasattr(attribute, "__set__"):
+            found.update({getattr(attribute, form): f"torch.Tensor.{name}.{form}" for form in ("__get__", "__set__")})
+        else:
+            found[getattr(Tensor, name)] = f"torch.Tensor.{name}"
+    return found
+
+
 def get_overridable_functions():
     """Namespace -> the functions in it that ask their operands' `__torch_function__`."""
     namespace = sys.modules[__package__]
@@ -98,13 +114,13 @@ def get_overridable_functions():
 
 def resolve_name(f):
     """The name of a function that can be overridden, such as 'torch.add'; None for others."""
-    return _overridable().get(f) if callable(f) and getattr(f, "__hash__", None) else None
+    return _overridable().get(f) or _attributes().get(f) if _is_function(f) else None
 
 
 def is_tensor_method_or_property(func):
     """True for methods and properties of Tensor that ask `__torch_function__`."""
-    return hasattr(func, "op") and any(func is method for method in (_methods.get(func.__name__),)) or func in (
-        Tensor.__getitem__, Tensor.__setitem__)
+    return _is_function(func) and (hasattr(func, "op") and func is _methods.get(func.__name__) or func in (Tensor.__getitem__, Tensor.__setitem__)
+                                   or func in _attributes())
 
 
 @functools.cache

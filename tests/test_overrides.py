@@ -110,6 +110,9 @@ def test_helpers():
     assert overrides.resolve_name(torch.add) == "torch.add" and overrides.resolve_name(len) is None
     assert torch.add in overrides.get_overridable_functions()[torch] and torch.add not in overrides.get_ignored_functions()
     assert torch.manual_seed in overrides.get_ignored_functions()
+    assert overrides.resolve_name(torch.Tensor.size) == "torch.Tensor.size" and overrides.is_tensor_method_or_property(torch.Tensor.size)
+    assert overrides.resolve_name(torch.Tensor.shape.__get__) == "torch.Tensor.shape.__get__"
+    assert not overrides.is_tensor_method_or_property(torch.Tensor.as_subclass) and not overrides.is_tensor_method_or_property(len)
     stand_in = overrides.get_testing_overrides()[torch.add]
     assert stand_in(1, 2) == -1
     with pytest.raises(TypeError):

@@ -218,6 +218,19 @@ def _asking(function):
     return asked
 
 
+def attributes_to_ask(cls):
+    """(name, attribute) of the methods and properties that a class has from Tensor and that handlers are asked for, but for operations, which ask
+    by themselves."""
+    for name in dir(cls):
+        if name in _SILENT or name.startswith("_") and name not in _SPECIAL:
+            continue
+        owner = next(base for base in cls.__mro__ if name in base.__dict__)
+        attribute = owner.__dict__[name]
+        of_tensor = issubclass(plain_types[0], owner) or owner in plain_types
+        if of_tensor and not hasattr(attribute, "op") and (callable(attribute) or hasattr(attribute, "__set__")):
+            yield name, attribute
+
+
 def let_attributes_ask(cls):
     """Give a new subclass of Tensor with a `__torch_function__` of its own methods and properties that ask it before Tensor's answer.
 
@@ -227,16 +240,10 @@ def let_attributes_ask(cls):
     handler = getattr(cls, "__torch_function__", None)
     if handler is None or getattr(handler, "__func__", handler) in _defaults or not getattr(cls, "attributes_ask", True):
         return
-    for name in dir(cls):
-        if name in _SILENT or name.startswith("_") and name not in _SPECIAL:
-            continue
-        owner = next(base for base in cls.__mro__ if name in base.__dict__)
-        attribute = owner.__dict__[name]
-        if not issubclass(plain_types[0], owner) and owner not in plain_types or hasattr(attribute, "op"):
-            continue                    # the user's own, or an operation, which asks by itself
+    for name, attribute in attributes_to_ask(cls):
         if hasattr(attribute, "__set__"):
             setattr(cls, name, property(_asking(attribute.__get__), _asking(attribute.__set__), doc=attribute.__doc__))
-        elif callable(attribute):
+        else:
             setattr(cls, name, _asking(attribute))
 
 
