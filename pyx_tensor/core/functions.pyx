@@ -94,15 +94,19 @@ def reduction_function(Op op not None, Op quick=None, DType apart=None, bint of_
             keepdim = keepdims
         if dtype is not None and not typed:
             raise TypeError(f"{op.name}() got an unexpected keyword argument 'dtype'")
-        if of_elements and (dim is None or (type(dim) is tuple or type(dim) is list) and not dim) and isinstance(input, TensorBase) and not (<TensorBase>input).numel():
-            raise RuntimeError(f"{op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
-        if (out is None and dtype is None and takes_dims and (keepdim is True or keepdim is False) and is_plain(input) and not get_mode() & ~NO_GRAD
-                and (<TensorBase>input).dtype is not apart):
-            result = (op if quick is None else quick).reduce(<TensorBase>input, dim, keepdim)
-            if result is not None:
-                return result
-        args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
-        return op.run(args) if out is None else op.run_out(args, out)
+        try:
+            if (out is None and dtype is None and takes_dims and (keepdim is True or keepdim is False) and is_plain(input) and not get_mode() & ~NO_GRAD
+                    and (<TensorBase>input).dtype is not apart):
+                result = (op if quick is None else quick).reduce(<TensorBase>input, dim, keepdim)
+                if result is not None:
+                    return result
+            args = [input, dim, keepdim, dtype] if typed else [input, dim, keepdim]
+            return op.run(args) if out is None else op.run_out(args, out)
+        except IndexError:
+            if of_elements and (dim is None or (type(dim) is tuple or type(dim) is list) and not dim):
+                raise RuntimeError(f"{op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+                                   "'dim' argument.") from None
+            raise
     return call
 
 

@@ -356,7 +356,7 @@ cdef object scaled(str name, object input, object other, object alpha):
     dtype = result_dtype(input, other)
     if dtype.category == BOOL:
         return other if alpha else B.zeros_like(other) if isinstance(other, TensorBase) else False
-    if dtype.category == INTEGRAL:
+    if dtype.category == INTEGRAL and not fits_surely(alpha, dtype):
         check_scalar(name, "alpha", alpha, dtype)
     if not isinstance(other, TensorBase):
         return other * alpha

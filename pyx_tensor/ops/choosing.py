@@ -2,9 +2,10 @@
 import math
 
 from ..core.definitions import op, primitive
+from ..core.operands import check_scalar
 from ..core.signature import Raw, T
 from ..core.tensor import TensorBase
-from .pointwise import check_int
+from .pointwise import WHOLE, takes_any_int
 
 
 @primitive(promote="common", hidden=True, entry="where", vjp=dict(
@@ -26,10 +27,15 @@ def where(B, condition: Raw, input=None, other=None):
         return B.nonzero(condition, as_tuple=True)
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
-    for argument, value, beside in (("input", input, other), ("other", other, input)):
-        if isinstance(beside, TensorBase):
-            check_int("where", argument, value, beside.dtype)
+    _check_choice("input", input, other)
+    _check_choice("other", other, input)
     return B._where(condition if condition.dtype.name == "bool" else condition.bool(), input, other)
+
+
+def _check_choice(argument, value, beside):
+    """RuntimeError for an int that the integer tensor beside it can't hold."""
+    if isinstance(value, WHOLE) and hasattr(beside, "dtype") and not takes_any_int(beside.dtype):
+        check_scalar("where", argument, value, beside.dtype)
 
 
 def _is_common(value, dtype):
@@ -77,7 +83,8 @@ def _bound_vjp(is_min):
 def _why_not_clamp(input, *bounds):
     """Refuses ints that don't fit an integer tensor, where they would wrap."""
     for bound in bounds:
-        check_int("clamp", "bound", bound, input.dtype)
+        if isinstance(bound, WHOLE) and not takes_any_int(input.dtype):
+            check_scalar("clamp", "bound", bound, input.dtype)
 
 
 def _clamp_name(input, min, max):

@@ -109,8 +109,9 @@ def _atleast(count):
     name = f"atleast_{count}d"
 
     def form(*tensors):
-        lifted = tuple([lift(B, t) for t in _all_tensors(name, tensors)])
-        return lifted[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else lifted
+        if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
+            return lift(B, tensors[0])
+        return tuple([lift(B, t) for t in _all_tensors(name, tensors)])
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"Views of tensors with at least {count} dim{'s' * (count > 1)}: one tensor, or a tuple for several."
     return publish_function(form)

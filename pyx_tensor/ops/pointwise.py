@@ -150,18 +150,15 @@ def _pow_exponent(B, g, y, input, exponent):
     return B.where(zero, B.zeros((), dtype=grad.dtype, device=grad.device), grad)
 
 
+WHOLE = (int, np.integer)       # ints beside integer tensors that can't hold them are refused: they would wrap
+
+
 def takes_any_int(dtype):
     return dtype.is_floating_point or dtype.is_complex or dtype.name == "bool"
 
 
-def check_int(name, argument, value, dtype):
-    """RuntimeError for an int, Python's or NumPy's, that a tensor of the dtype beside it can't hold: it would wrap."""
-    if isinstance(value, (int, np.integer)) and not takes_any_int(dtype):
-        check_scalar(name, argument, value, dtype)
-
-
 def _why_not_pow(input, exponent):
-    if not isinstance(exponent, (int, np.integer)) or takes_any_int(input.dtype):
+    if not isinstance(exponent, WHOLE) or takes_any_int(input.dtype):
         return None
     if exponent < 0:
         return "Integers to negative integer powers are not allowed."

@@ -9,6 +9,7 @@ from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype, read_dtype
 from ..core.host_data import from_host, host_array
 from ..core.making import new_filled, sizes_of
+from ..core.mode import MASKS, has_bits
 from ..core.operands import prepare_write
 from ..core.protocol import allocating
 from ..core.record import namespace as B
@@ -278,6 +279,9 @@ def dropout(B, input: T, p, train):
 
 
 # --- filling in place ---------------------------------------------------------------------------------------------
+_INTERCEPT = MASKS["intercept"]
+
+
 def _generator_given(generator):
     """The keyword for a call with this generator, none for the default one."""
     return {} if generator is None else {"generator": generator}
@@ -290,7 +294,7 @@ def _filler(name, meaning, arguments, draw):
     usual = tuple(defaults.values()) if len(defaults) == len(names) else None
 
     def fill(self, *args, generator=None, **keywords):
-        if overrides.is_asked_about(self):
+        if has_bits(_INTERCEPT):        # a mode; classes with a handler are asked before
             return overrides.ask(fill, (self,), (self, *args), {**keywords, **_generator_given(generator)})
         if usual is not None and not args and not keywords:
             return fill_from_host(self, name, draw, usual, generator)
@@ -338,7 +342,7 @@ _filler("bernoulli_", "zeros and ones", ("p=0.5",), _fill_bernoulli)
 
 def random_(self, low=None, high=None, *, generator=None, **names):
     """Fill with integers of [low, high); with one bound of [0, bound), with none up to the largest of the dtype."""
-    if overrides.is_asked_about(self):
+    if has_bits(_INTERCEPT):
         return overrides.ask(random_, (self,), (self, *(bound for bound in (low, high) if bound is not None)), {**names, **_generator_given(generator)})
     low, high = names.get("from", low), names.get("to", high)
     if low is not None and high is None and "from" not in names:

@@ -136,19 +136,17 @@ def _scaled(B, x, factor):
     return x if factor == 1 else B.mul(x, factor)
 
 
-def _term(B, x, factor):
-    """factor·x, where a factor of 0 hides NaN and infinities, as in BLAS; the gradient is then 0, not missing."""
-    if factor == 0:
-        return B.masked_fill(x, B.ones((), dtype=by_name["bool"], device=x.device), 0)
-    return _scaled(B, x, factor)
+def _hidden(B, x):
+    """0·x without NaN for infinities and NaN, as in BLAS; the gradient is 0, not missing."""
+    return B.masked_fill(x, B.ones((), dtype=by_name["bool"], device=x.device), 0)
 
 
 def _plus(B, input, product, beta, alpha):
     """beta·input + alpha·product."""
-    product = _term(B, product, alpha)
-    if beta == 0 and not input.requires_grad:
-        return B.expand(product, B.broadcast_shapes(product.shape, input.shape))
-    return B.add(product, _term(B, input, beta))
+    product = _scaled(B, product, alpha) if alpha else _hidden(B, product)
+    if beta:
+        return B.add(product, _scaled(B, input, beta))
+    return B.add(product, _hidden(B, input)) if input.requires_grad else B.expand(product, B.broadcast_shapes(product.shape, input.shape))
 
 
 @op(inplace=True)
