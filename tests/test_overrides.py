@@ -244,3 +244,8 @@ def test_a_class_that_wants_no_say():
         __torch_function__ = torch._C._disabled_torch_function_impl
     x = torch.ones(2).as_subclass(Silent)
     assert type(x + x) is torch.Tensor and x.size() == (2,)
+
+
+def test_subclasses_are_printed_by_name():
+    x = torch.arange(4).view(2, 2).as_subclass(Marked)
+    assert repr(x) == "Marked([[0, 1],\n        [2, 3]])" and repr(torch.zeros(1).as_subclass(Logged)) == "Logged([0.])"

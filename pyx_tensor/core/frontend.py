@@ -162,7 +162,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return printing.format_tensor(
             self._host_array(), dtype_name=self.dtype.name, is_default_dtype=self.dtype in (default, default.to_complex()),
             device=None if self.device.type == "cpu" else str(self.device), requires_grad=self.requires_grad,
-            grad_fn_name=self._source_name(), tensor_contents=tensor_contents)
+            grad_fn_name=self._source_name(), tensor_contents=tensor_contents,
+            prefix="tensor(" if type(self) in overrides.plain_types else f"{type(self).__name__}(")
 
     def __dir__(self):
         return sorted({*super().__dir__(), *type(self).__dict__})

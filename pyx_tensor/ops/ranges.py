@@ -58,7 +58,8 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     An integer dtype takes the whole parts of `start` and `step`: int64 before the numbers are counted, narrower ones after that.
 
     Raises:
-        RuntimeError: step is 0, or leads away from `end`.
+        RuntimeError: step is 0, or leads away from `end`. ValueError: its whole part is 0, for int64.
+        NotImplementedError: the dtype is bool or complex.
     """
     if end is None or start is None:
         start, end = 0, start if end is None else end
