@@ -65,6 +65,8 @@ T.tensor([1, 2], dtype=T.int8).add(1, alpha=300)                           T.ten
 ERRORS = """
 T.amax(T.tensor([1 + 2j]))              T.amin(T.tensor([1 + 2j]))              T.aminmax(T.tensor([1 + 2j]))
 T.max(T.tensor([1 + 2j]))               T.cummax(T.tensor([1 + 2j]), 0)         T.cummin(T.tensor([1 + 2j]), 0)
+T.median(T.tensor([1j]))                T.nanmedian(T.tensor([1j]), 0)          T.mode(T.tensor([1j]))
+T.sort(T.tensor([1j]))                  T.topk(T.tensor([1j]), 1)               T.kthvalue(T.tensor([1j]), 1)
 T.block_diag(3)                         T.block_diag(3.5, T.ones(1))            T.cartesian_prod(3)
 T.cartesian_prod(T.ones(2), 3)          T.cartesian_prod()                      T.atleast_1d(3)
 T.atleast_2d(3)                         T.atleast_3d(3)                         T.atleast_2d(T.ones(1), 3)
