@@ -214,7 +214,7 @@ def test_streams():
 
 @pytest.mark.parametrize(("options", "error"), [
     (dict(num_workers=-1), ValueError), (dict(timeout=-1), ValueError), (dict(prefetch_factor=2), ValueError),
-    (dict(prefetch_factor=-1, num_workers=1), ValueError), (dict(persistent_workers=True), ValueError),
+    (dict(prefetch_factor=-1, num_workers=1), ValueError), (dict(prefetch_factor=0, num_workers=1), ValueError), (dict(persistent_workers=True), ValueError),
     (dict(sampler=[0], shuffle=True), ValueError), (dict(batch_sampler=[[1]], batch_size=2), ValueError),
     (dict(batch_sampler=[[1]], shuffle=True), ValueError), (dict(batch_size=None, drop_last=True), ValueError),
     (dict(num_workers=1, multiprocessing_context="x"), ValueError), (dict(multiprocessing_context="fork"), ValueError),

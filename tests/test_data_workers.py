@@ -67,7 +67,8 @@ class Die(Dataset):
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.how == "exit":
                 os._exit(3)
-            time.sleep(60)
+            if self.how == "sleep":
+                time.sleep(60)
         return index
 
 
@@ -328,6 +329,20 @@ def test_idle_processes_that_are_killed_are_reported():
         list(iterator)
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize(("how", "options"), [("kill", {}), ("exit", {}), ("sleep", {"timeout": 0.5})])
+def test_after_an_error_the_pass_is_over_and_the_next_has_new_processes(how, options, persistent, no_new_processes):
+    loader = DataLoader(Die(how), batch_size=2, num_workers=2, persistent_workers=persistent, **options)
+    for _ in range(2):
+        iterator = iter(loader)
+        with pytest.raises(RuntimeError, match="killed|exited|timed out"):
+            list(iterator)
+        with pytest.raises(RuntimeError, match="begin another"):
+            next(iterator)
+    loader.dataset.how = "not at all"
+    assert firsts(loader) == list(range(0, 100, 2))
+
+
 def test_time_out(no_new_processes):
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
@@ -346,6 +361,36 @@ def test_processes_end_with_the_pass_and_with_the_iterator():
     next(iterator)
     del iterator
     assert not any(map(is_alive, pids))
+
+
+def test_processes_end_where_an_exception_ends_the_pass():
+    """At once: no cycle keeps the iterator; and where one of the user's does, its collector ends them."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        iterator = iter(DataLoader(Fail(ValueError("bad sample")), num_workers=2))
+        pids = processes_of(iterator)
+        with pytest.raises(ValueError, match="bad sample"):
+            list(iterator)
+        del iterator
+        assert not any(map(is_alive, pids))
+        iterator = iter(DataLoader(numbers(), num_workers=2))
+        pids = processes_of(iterator)
+        iterator.itself = iterator
+        del iterator
+        assert all(map(is_alive, pids))
+        gc.collect()
+        assert not any(map(is_alive, pids))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def test_a_program_that_ends_in_the_middle_of_a_pass_says_nothing():
+    program = subprocess.run([sys.executable, "-c", PROGRAM.format(tests=os.path.dirname(__file__)).replace("next(iterator)", "")], capture_output=True,
+                             text=True, timeout=60)
+    assert program.returncode == 0 and not program.stderr
+    assert gone([int(word) for word in program.stdout.split()], 5)
 
 
 def test_no_descriptors_are_lost():

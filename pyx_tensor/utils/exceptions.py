@@ -35,4 +35,7 @@ class ExceptionWrapper:
             error = self.exc_type(message)
         except Exception:              # a class that wants other arguments
             error = RuntimeError(message)
-        raise error
+        try:
+            raise error
+        finally:
+            del error                  # this frame, which the error's traceback holds, would hold the error

@@ -149,7 +149,7 @@ class DataLoader(Generic[T_co]):
     def __iter__(self):
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
-        if self._iterator is None:
+        if self._iterator is None or self._iterator._failed:
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
@@ -182,7 +182,7 @@ def _check_processes(num_workers, timeout, prefetch_factor, persistent_workers):
     if num_workers == 0 and prefetch_factor is not None:
         raise ValueError("prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to enable "
                          "multiprocessing, otherwise set prefetch_factor to None.")
-    if prefetch_factor is not None and prefetch_factor < 0:
-        raise ValueError("prefetch_factor option should be non-negative")
+    if prefetch_factor is not None and prefetch_factor <= 0:
+        raise ValueError(f"prefetch_factor option should be positive, but got prefetch_factor={prefetch_factor}")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 import warnings
+import weakref
 from collections import deque
 from multiprocessing import connection as _connection
 
@@ -92,9 +93,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """
 
     def __init__(self, loader):
-        self._pid = os.getpid()
         self._processes, self._connections = [], []
         self._sources = {}                       # what to listen to, a pipe or a sentinel -> number of its process
+        self._failed = False                     # whether an error has ended the processes
+        self._end = weakref.finalize(self, _end_processes, self._processes, self._connections, os.getpid())
+        self._end.atexit = False                 # when Python ends, `multiprocessing` ends them
         self._num_workers = loader.num_workers
         self._limit = loader.prefetch_factor * loader.num_workers
         self._prefetch_factor = loader.prefetch_factor
@@ -142,18 +145,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """Start another pass with the same processes."""
         super()._reset(loader)
         for connection in self._connections:
-            self._order(connection, "resume")
+            _order(connection, "resume")
         waiting = self._num_workers
         while waiting:
             waiting -= isinstance(self._receive()[1], _worker.Resumed)
         self._begin()
-
-    def _order(self, connection, order):
-        from ...multiprocessing.messages import pack, send
-        try:
-            send(connection, *pack(order))
-        except (BrokenPipeError, ConnectionResetError):
-            pass                                 # it has died, which is reported when its answer is missed
 
     def _send_task(self):
         """Give the next process in turn the next task, if there is one and not too many are under way."""
@@ -167,7 +163,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if number is None:
             return
         self._tasks[self._sent] = (number,)
-        self._order(self._connections[number], (self._sent, index))
+        _order(self._connections[number], (self._sent, index))
         self._sent += 1
 
     def _next_worker(self):
@@ -181,6 +177,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return None
 
     def _next_data(self):
+        if self._failed:
+            raise RuntimeError("DataLoader worker processes have ended with the error before: begin another pass")
         try:
             return self._next_batch()
         except KeyboardInterrupt:
@@ -228,7 +226,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._active[number] = False
         if not self._persistent:
             self._forget(number)
-            self._order(self._connections[number], None)
+            _order(self._connections[number], None)
 
     def _forget(self, number):
         """Listen no more to a process."""
@@ -270,35 +268,48 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code {code}")
 
     def _shut_down(self, at_once=False):
-        """End the processes, and wait until they have."""
-        processes, self._processes = self._processes, []
-        if self._pid != os.getpid():
-            return
-        for connection in self._connections:
-            if not at_once and not connection.closed:
-                self._order(connection, None)
-        for process in processes:
-            if at_once:
-                process.terminate()
-        for connection in self._connections:
-            connection.close()
-        self._connections, self._sources = [], {}
-        deadline = time.monotonic() + PATIENCE
-        for process in processes:
-            process.join(max(0.0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.terminate()
-                process.join(PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            process.close()
+        """End the processes, at once where something has failed, and wait until they have."""
+        self._failed = self._failed or at_once
+        self._sources = {}
+        if ending := self._end.detach():
+            _, end, arguments, _ = ending
+            end(*arguments, at_once)
 
-    def __del__(self):
-        try:
-            self._shut_down()
-        except (AttributeError, TypeError):      # never began, or the interpreter ends
-            pass
+
+def _order(connection, order):
+    """Tell a process what to do next."""
+    from ...multiprocessing.messages import pack, send
+    try:
+        send(connection, *pack(order))
+    except (BrokenPipeError, ConnectionResetError):
+        pass                                     # it has died, which is reported when its answer is missed
+
+
+def _end_processes(processes, connections, pid, at_once=False):
+    """End the processes of a loader in process `pid`, by an order or at once, and wait until they have.
+
+    It knows no iterator: it runs when one is gone, maybe with a cycle that it is part of.
+    """
+    if pid != os.getpid():
+        return                                   # a copy, in a process that was forked from the loader's
+    for connection in connections:
+        if not at_once:
+            _order(connection, None)
+    for process in processes:
+        if at_once:
+            process.terminate()
+    for connection in connections:
+        connection.close()
+    deadline = time.monotonic() + PATIENCE
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+        if process.is_alive():
+            process.terminate()
+            process.join(PATIENCE)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        process.close()
 
 
 def _pinning(wanted):
