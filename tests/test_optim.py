@@ -1,7 +1,6 @@
-"""Optimizers and schedules: known values, bookkeeping, hooks."""
+"""Optimizers: known values, bookkeeping, hooks."""
 import copy
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -156,9 +155,10 @@ def test_step_hooks():
         handle.remove()
     optimizer.step()
     assert len(calls) == 4
-    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((lambda: calls.append("closure"),), {}))
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((args[0], lambda: calls.append("closure")), {}))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: calls.append(args[0] is o and len(args)))
     optimizer.step()
-    assert calls[4:] == ["closure"]
+    assert calls[4:] == ["closure", 2]
     optimizer.register_step_pre_hook(lambda o, args, kwargs: 5)
     with pytest.raises(RuntimeError, match="must return None or a tuple"):
         optimizer.step()
@@ -200,51 +200,6 @@ def test_named_parameters():
     optimizer = optim.SGD([("weight", p)], lr=0.1)
     optimizer.step()
     assert p.item() == 0.9 and optimizer.state_dict()["param_groups"][0]["param_names"] == ["weight"]
-
-
-def test_schedule_sets_rates_and_warns_about_order():
-    optimizer = optim.SGD([parameter(1.0)], lr=1.0)
-    schedule = optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
-    with pytest.warns(UserWarning, match="before `optimizer.step"):
-        schedule.step()
-    optimizer.step()
-    rates = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for _ in range(3):
-            schedule.step()
-            rates.append(schedule.get_last_lr()[0])
-    assert rates == [0.5, 0.5, 0.25]
-    with pytest.warns(UserWarning, match="get_last_lr"):
-        schedule.get_lr()
-    with pytest.raises(KeyError, match="initial_lr"):
-        optim.lr_scheduler.StepLR(optim.SGD([parameter(1.0)], lr=1.0), 2, last_epoch=3)
-
-
-def test_schedule_of_a_tensor_rate_keeps_the_tensor():
-    lr = torch.tensor(1.0)
-    optimizer = optim.SGD([parameter(1.0)], lr=lr)
-    schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-    optimizer.step()
-    schedule.step()
-    assert optimizer.param_groups[0]["lr"] is lr and lr.item() == 0.5
-
-
-def test_schedule_with_callable_objects_saves_their_state():
-    class Factor:
-        def __init__(self, base):
-            self.base = base
-
-        def __call__(self, epoch):
-            return self.base**epoch
-
-    def make(base):
-        return optim.lr_scheduler.LambdaLR(optim.SGD([parameter(1.0)], lr=1.0), Factor(base))
-
-    state = make(0.5).state_dict()
-    other = make(0.1)
-    other.load_state_dict(state)
-    assert other.lr_lambdas[0].base == 0.5
 
 
 # --- the later ones ----------------------------------------------------------------------------------------------------
@@ -589,12 +544,38 @@ def test_corrupted_state_dicts():
         optimizer.step()
         good = optimizer.state_dict()
         for bad, error in ((3, TypeError), ({}, KeyError), ({"state": {}}, KeyError), ({**good, "param_groups": []}, ValueError),
-                           ({**good, "param_groups": [{**good["param_groups"][0], "params": [0, 1]}]}, ValueError)):
+                           ({**good, "param_groups": [{**good["param_groups"][0], "params": [0, 1]}]}, ValueError),
+                           ({**good, "param_groups": None}, TypeError), ({**good, "param_groups": [3]}, TypeError),
+                           ({**good, "param_groups": [{"lr": 1.0}]}, TypeError), ({**good, "param_groups": [{"params": 0}]}, TypeError),
+                           ({**good, "state": []}, TypeError), ({**good, "state": {0: 5}}, TypeError),
+                           ({**good, "state": {0: torch.ones(3)}}, TypeError)):
             with pytest.raises(error):
                 optimizer.load_state_dict(bad)
+            assert optimizer.state_dict() == good          # the very same tensors
+        optimizer.load_state_dict({**good, "state": {**good["state"], "note": 5}})
+        assert optimizer.state["note"] == 5
+        optimizer.load_state_dict(good)
         before = p.detach().clone()
         wrong = {key: value if key == "step" else torch.ones(5) for key, value in good["state"][0].items()}
         optimizer.load_state_dict({**good, "state": {0: wrong}})
         with pytest.raises(RuntimeError, match=r"expected shape \(3,\)"):
             optimizer.step()
         assert torch.equal(p.detach(), before)
+
+
+def test_adagrad_remembers_from_the_beginning():
+    """As PyTorch's does, whose steps don't begin a state: else it couldn't go on with ours, of a tensor that had no gradient yet."""
+    p, late = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(1, dtype=torch.complex64))
+    optimizer = optim.Adagrad([p], initial_accumulator_value=0.5)
+    optimizer.add_param_group({"params": [late], "initial_accumulator_value": 2.0})
+    state = optimizer.state_dict()["state"]
+    assert state[0]["sum"].tolist() == [0.5, 0.5] and state[1]["sum"].item() == 2 + 2j and state[1]["step"] == 0
+    optimizer.share_memory()
+    assert all(optimizer.state[q]["sum"].is_shared() and not optimizer.state[q]["sum"].requires_grad for q in (p, late))
+
+
+def test_options_of_other_optimizers_change_nothing():
+    p, plain = parameter(1.0), parameter(1.0)
+    optim.Rprop([{"params": [p], "weight_decay": 0.5}]).step()
+    optim.Rprop([plain]).step()
+    assert p.item() == plain.item()

@@ -1,4 +1,5 @@
 """Adagrad."""
+from ..autograd import no_grad
 from ..ops import namespace as ops
 from .optimizer import check_learning_rate, check_not_negative, check_options
 from .ruled import RuledOptimizer
@@ -30,6 +31,20 @@ class Adagrad(RuledOptimizer):
         super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
                                       initial_accumulator_value=initial_accumulator_value, foreach=foreach,
                                       maximize=maximize, differentiable=differentiable, fused=fused))
+
+    def add_param_group(self, param_group):
+        """Add a group, and begin what is remembered of its tensors."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        with no_grad():
+            for parameter in group["params"]:
+                self._begin(parameter, group)
+
+    def share_memory(self):
+        """Move the sums to shared memory, for processes that train together; each counts its own steps."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self.state[parameter]["sum"].share_memory_()
 
     def _remembered(self, group):
         return ("sum",)

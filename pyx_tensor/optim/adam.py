@@ -49,7 +49,7 @@ class Adam(TablewiseOptimizer):
             group.setdefault("foreach", None)
             group.setdefault("fused", None)
         for entry in self.state.values():
-            if "step" in entry:
+            if isinstance(entry, dict) and "step" in entry:
                 entry["step"] = ops.as_tensor(entry["step"]).float()
 
     def _step(self, group, params):

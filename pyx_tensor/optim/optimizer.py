@@ -33,7 +33,7 @@ required = _Required()
 
 
 def register_optimizer_step_pre_hook(hook):
-    """Register ``hook(optimizer, args, kwargs) -> None or (args, kwargs)``, run before the step of any optimizer."""
+    """Register ``hook(optimizer, args, kwargs) -> None or (args, kwargs)``, run before the step of any optimizer. ``args`` begins with it."""
     return add_hook(_global_pre_hooks, hook)
 
 
@@ -51,15 +51,16 @@ def _with_step_hooks(step):
         if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks):
             return step(self, *args, **kwargs)
+        args = (self, *args)          # what hooks see, as PyTorch's do
         for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
             replacement = hook(self, args, kwargs)
             if replacement is None:
                 continue
             if not (isinstance(replacement, tuple) and len(replacement) == 2):
-                raise RuntimeError(f"{step.__qualname__} must return None or a tuple of (new_args, new_kwargs), "
+                raise RuntimeError(f"a hook before {type(self).__name__}.step must return None or a tuple of (new_args, new_kwargs), "
                                    f"but got {replacement}.")
             args, kwargs = replacement
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
             hook(self, args, kwargs)
         return result
@@ -191,9 +192,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             replacement = hook(self, state_dict)
             state_dict = state_dict if replacement is None else replacement
-        for key in ("state", "param_groups"):
-            if key not in state_dict:
-                raise KeyError(f"the state dict of an optimizer has an entry {key!r}; this one has {sorted(map(str, state_dict))}")
+        _check_state_dict(state_dict)
         saved_groups = copy.deepcopy(state_dict["param_groups"])
         if len(saved_groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -217,7 +216,7 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook):
-        """Register ``hook(optimizer, args, kwargs) -> None or (args, kwargs)``, run before :meth:`step`."""
+        """Register ``hook(optimizer, args, kwargs) -> None or (args, kwargs)``, run before :meth:`step`. ``args`` begins with the optimizer."""
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
@@ -239,6 +238,25 @@ class Optimizer:
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """Register ``hook(optimizer)``, run after :meth:`load_state_dict`."""
         return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
+
+
+def _check_state_dict(state_dict):
+    """Raise unless it is built like an optimizer's."""
+    for key in ("state", "param_groups"):
+        if key not in state_dict:
+            raise KeyError(f"the state dict of an optimizer has an entry {key!r}; this one has {sorted(map(str, state_dict))}")
+    state, groups = state_dict["state"], state_dict["param_groups"]
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state_dict['state'] must be a dict, but got {typename(state)}")
+    if not isinstance(groups, (list, tuple)):
+        raise TypeError(f"state_dict['param_groups'] must be a list, but got {typename(groups)}")
+    for place, group in enumerate(groups):
+        if not (isinstance(group, Mapping) and isinstance(group.get("params"), (list, tuple))):
+            raise TypeError(f"state_dict['param_groups'][{place}] must be a dict with a list 'params', but got {group!r:.100}")
+    numbers = {number for group in groups for number in group["params"]}
+    for key, entry in state.items():
+        if key in numbers and not isinstance(entry, Mapping):
+            raise TypeError(f"state_dict['state'][{key!r}] must be a dict, the state of a parameter, but got {typename(entry)}")
 
 
 def evaluate_closure(closure):
@@ -263,8 +281,8 @@ def check_learning_rate(lr, text="Invalid learning rate"):
 
 
 def check_betas(betas):
-    """Raise unless all ``betas`` lie in [0, 1)."""
-    for place, beta in enumerate(betas):
+    """Raise unless both ``betas`` lie in [0, 1)."""
+    for place, beta in enumerate((betas[0], betas[1])):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
 

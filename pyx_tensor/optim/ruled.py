@@ -15,7 +15,8 @@ class RuledOptimizer(TablewiseOptimizer):
         names = self._remembered(group)
         lists = [[state[name] for state in states] if name else [] for name in names]
         lists += [[]] * (3 - len(lists))
-        lr, decay = float(group["lr"]), group.get("weight_decay") or 0.0
+        lr = float(group["lr"])
+        decay = group["weight_decay"] if "weight_decay" in self.defaults else 0.0
         decoupled = bool(group.get("decoupled_weight_decay"))
         rule_step_(
             params, [parameter.grad for parameter in params], *lists, [state["step"] for state in states], rule=self.rule,

@@ -1,5 +1,6 @@
 """The base of schedules."""
 import warnings
+from types import FunctionType
 
 from ...core.frontend import Tensor
 from ..optimizer import Optimizer
@@ -8,6 +9,11 @@ from ..optimizer import Optimizer
 def plain(value):
     """A number for a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+def current_lrs(optimizer):
+    """The learning rates of the groups, for users: of tensors copies, which they may change."""
+    return [group["lr"].clone() if isinstance(group["lr"], Tensor) else group["lr"] for group in optimizer.param_groups]
 
 
 def set_lr(group, lr):
@@ -58,12 +64,12 @@ class LRScheduler(Stateful):
                                "with last_epoch >= 0: load the optimizer's state first")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._step_count = 0
         self._is_initial = False
         self._get_lr_called_within_step = False
         self._initial_step()
 
     def _initial_step(self):
+        self._step_count = 0
         self._is_initial = True
         self.step()
         self._is_initial = False
@@ -80,12 +86,17 @@ class LRScheduler(Stateful):
                           "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value "
                           "of the learning rate schedule.", UserWarning, stacklevel=2)
         self._step_count += 1
+        if epoch is not None:
+            warnings.warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+                          "possible.", UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        """Set the learning rates of an epoch, the next one by default."""
         if epoch is None:
             self.last_epoch += 1
             self._set(self._called_within_step(self.get_lr))
         else:
-            warnings.warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
-                          "possible.", UserWarning, stacklevel=2)
             self.last_epoch = epoch
             self._set(self._called_within_step(getattr(self, "_get_closed_form_lr", self.get_lr)))
 
@@ -97,10 +108,12 @@ class LRScheduler(Stateful):
             self._get_lr_called_within_step = False
 
     def _set(self, rates):
-        groups = self.optimizer.param_groups
+        groups, rates = self.optimizer.param_groups, list(rates)
+        if len(rates) != len(groups):
+            raise ValueError(f"the scheduler was made for {len(rates)} parameter groups, but the optimizer has {len(groups)} by now")
         for group, lr in zip(groups, rates):
             set_lr(group, lr)
-        self._last_lr = [plain(group["lr"]) for group in groups]
+        self._last_lr = current_lrs(self.optimizer)
 
     def _current(self):
         """The groups' learning rates as they stand; for ``get_lr``, which makes new ones of them."""
@@ -120,3 +133,14 @@ def one_for_each_group(name, value, optimizer):
     if len(value) != groups:
         raise ValueError(f"Expected {groups} {name}s, but got {len(value)}")
     return list(value)
+
+
+def attributes_of(function):
+    """What a state dict holds of a user's function: of a callable object its attributes, else None."""
+    return None if not hasattr(function, "__dict__") or isinstance(function, FunctionType) else dict(function.__dict__)
+
+
+def restore_attributes(function, attributes):
+    """Give a callable object the attributes from a state dict."""
+    if attributes is not None:
+        function.__dict__.update(attributes)

@@ -1,7 +1,7 @@
 """Schedules of schedules."""
 from bisect import bisect_right
 
-from .base import LRScheduler, plain, set_lr
+from .base import LRScheduler, current_lrs, set_lr
 from .plateau import ReduceLROnPlateau
 
 
@@ -14,13 +14,13 @@ class ChainedScheduler(LRScheduler):
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         self.optimizer = _common_optimizer("ChainedScheduler", schedulers, optimizer)
         self._schedulers = schedulers
-        self._last_lr = [plain(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = current_lrs(self.optimizer)
 
     def step(self):
         """Step all of them."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = [plain(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = current_lrs(self.optimizer)
 
     def state_dict(self):
         """The state of all of them."""
@@ -60,7 +60,7 @@ class SequentialLR(ChainedScheduler):
         if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
             if isinstance(scheduler, ChainedScheduler):
                 raise NotImplementedError(f"a {type(scheduler).__name__} can only be the first of the schedules of a SequentialLR")
-            scheduler.step(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

@@ -1,7 +1,7 @@
 """Schedules that go up and down, with the momentum going the other way (Smith, 2015 and 2017)."""
 import math
 
-from .base import LRScheduler, check_optimizer, one_for_each_group, plain, set_lr
+from .base import LRScheduler, attributes_of, check_optimizer, one_for_each_group, plain, restore_attributes, set_lr
 
 
 class _MomentumCycle(LRScheduler):
@@ -50,35 +50,45 @@ class CyclicLR(_MomentumCycle):
         self.total_size = float(step_size_up) + step_size_down
         self.step_ratio = float(step_size_up) / self.total_size
         self.mode, self.gamma = mode, gamma
-        self._custom_scale, self._custom_mode = scale_fn, scale_mode
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._check_momentum()
+            self.use_beta1 = self._uses_betas()
             self.base_momentums = one_for_each_group("base_momentum", base_momentum, optimizer)
             self.max_momentums = one_for_each_group("max_momentum", max_momentum, optimizer)
             if last_epoch == -1:
-                for group, momentum in zip(optimizer.param_groups, self.max_momentums):
-                    self._set_momentum(group, momentum)
+                for group, low, high in zip(optimizer.param_groups, self.base_momentums, self.max_momentums):
+                    self._set_momentum(group, high)
+                    group.update(max_momentum=high, base_momentum=low)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
     def state_dict(self):
-        """The state without a function of one's own."""
-        return {key: value for key, value in super().state_dict().items() if key != "_custom_scale"}
+        """The state without a function of one's own; a callable object is saved by its attributes."""
+        return {**super().state_dict(), "_scale_fn_custom": attributes_of(self._scale_fn_custom)}
 
-    def _height(self, cycle):
-        if self._custom_scale is not None:
-            return self._custom_scale(cycle if self._custom_mode == "cycle" else self.last_epoch)
+    def load_state_dict(self, state_dict):
+        """Take over what :meth:`state_dict` has returned."""
+        state = dict(state_dict)
+        restore_attributes(self._scale_fn_custom, state.pop("_scale_fn_custom", None))
+        super().load_state_dict(state)
+
+    def scale_fn(self, x):
+        """The height of a cycle, or of an iteration where ``scale_mode`` is ``"iterations"``."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         if self.mode == "exp_range":
-            return self.gamma**self.last_epoch
-        return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (cycle - 1)
+            return self.gamma**x
+        return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (x - 1)
 
     def get_lr(self):
         self._current()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
         share = place / self.step_ratio if place <= self.step_ratio else (place - 1) / (self.step_ratio - 1)
-        share *= self._height(cycle)
+        share *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
                 self._set_momentum(group, high - (high - low) * share)

@@ -2,7 +2,7 @@
 from bisect import bisect_right
 from collections import Counter
 
-from .base import LRScheduler, check_optimizer, one_for_each_group
+from .base import LRScheduler, attributes_of, check_optimizer, one_for_each_group, restore_attributes
 
 
 class LambdaLR(LRScheduler):
@@ -14,9 +14,7 @@ class LambdaLR(LRScheduler):
 
     def state_dict(self):
         """The state without functions; callable objects are saved by their attributes."""
-        state = {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
-        state["lr_lambdas"] = [None if _is_function(fn) else dict(fn.__dict__) for fn in self.lr_lambdas]
-        return state
+        return {**super().state_dict(), "lr_lambdas": [attributes_of(fn) for fn in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict):
         """Take over what :meth:`state_dict` has returned."""
@@ -24,8 +22,7 @@ class LambdaLR(LRScheduler):
         saved = state.pop("lr_lambdas")
         super().load_state_dict(state)
         for fn, attributes in zip(self.lr_lambdas, saved):
-            if attributes is not None:
-                fn.__dict__.update(attributes)
+            restore_attributes(fn, attributes)
 
     def get_lr(self):
         self._current()
@@ -147,7 +144,3 @@ class PolynomialLR(LRScheduler):
     def _get_closed_form_lr(self):
         factor = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
         return [base * factor for base in self.base_lrs]
-
-
-def _is_function(value):
-    return not hasattr(value, "__dict__") or type(value).__name__ == "function"

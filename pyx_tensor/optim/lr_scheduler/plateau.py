@@ -1,7 +1,7 @@
 """A schedule that follows a metric."""
 import math
 
-from .base import LRScheduler, check_optimizer, one_for_each_group, plain, set_lr
+from .base import LRScheduler, check_optimizer, current_lrs, one_for_each_group, plain, set_lr
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -33,7 +33,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.min_lrs = one_for_each_group("min_lr", min_lr, optimizer)
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.last_epoch = 0
-        self._last_lr = [plain(group["lr"]) for group in optimizer.param_groups]
+        self._last_lr = current_lrs(optimizer)
         self._reset()
 
     def _reset(self):
@@ -58,9 +58,14 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce_lr()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = [plain(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = current_lrs(self.optimizer)
 
     def _reduce_lr(self):
+        if len(self.min_lrs) != len(self.optimizer.param_groups):       # one was added
+            if self.default_min_lr is None:
+                raise RuntimeError(f"the optimizer has {len(self.optimizer.param_groups)} parameter groups by now, but ReduceLROnPlateau was made "
+                                   f"with {len(self.min_lrs)} values of min_lr: set min_lrs to one for each group")
+            self.min_lrs = [self.default_min_lr] * len(self.optimizer.param_groups)
         for group, least in zip(self.optimizer.param_groups, self.min_lrs):
             old = plain(group["lr"])
             new = max(old * self.factor, least)
