@@ -279,6 +279,15 @@ def test_disabled_scalers_pass_everything_on():
     assert w.item() == 0
 
 
+def test_names_of_the_cpu():
+    with pytest.warns(FutureWarning, match=r"torch.amp.autocast\('cpu'"), torch.cpu.amp.autocast(dtype=torch.bfloat16):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.bfloat16
+    with pytest.warns(FutureWarning, match=r"torch.amp.GradScaler\('cpu'"):
+        scaler = torch.cpu.amp.GradScaler(init_scale=4.0)
+    copied = pickle.loads(pickle.dumps(scaler))
+    assert type(copied) is torch.cpu.amp.GradScaler and copied.is_enabled() and copied.get_scale() == 4.0
+
+
 def test_names_of_cuda():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

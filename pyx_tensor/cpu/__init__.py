@@ -4,10 +4,19 @@
 >>> torch.cpu.memory_stats()["cached_bytes"]
 0
 """
-from .core.registry import get_backend
+import importlib
 
-__all__ = ["current_device", "device_count", "empty_cache", "is_available", "is_initialized", "memory_stats", "reset_peak_memory_stats", "set_device",
+from ..core.registry import get_backend
+
+__all__ = ["amp", "current_device", "device_count", "empty_cache", "is_available", "is_initialized", "memory_stats", "reset_peak_memory_stats", "set_device",
            "synchronize"]
+
+
+def __getattr__(name):
+    """`amp`, loaded when first used."""
+    if name == "amp":
+        return importlib.import_module(".amp", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def memory_stats():
