@@ -257,18 +257,21 @@ def test_foreach_and_fused_are_taken_and_change_nothing():
             assert torch.equal(plain, other) and not torch.equal(plain.detach(), torch.tensor([1.0, -2.0], dtype=torch.float64)), (option, name)
 
 
-def test_gradients_through_a_step():
-    """d(x - lr x²) / dx by gradcheck, for an optimizer of each base."""
-    for make in (optim.SGD, optim.Adam, optim.Adamax):
-        def after_two_steps(start):
-            p = start.clone()
-            p.retain_grad()
-            optimizer = make([p], lr=0.1, differentiable=True)
-            for _ in range(2):
-                p.grad = start * start
-                optimizer.step()
-            return p
-        assert torch.autograd.gradcheck(after_two_steps, (torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True),))
+@pytest.mark.parametrize(("make", "options"), [
+    (optim.SGD, {}), (optim.SGD, dict(momentum=0.9, nesterov=True)), (optim.Adam, {}), (optim.Adam, dict(amsgrad=True, maximize=True)),
+    (optim.AdamW, dict(amsgrad=True)), (optim.Adamax, {}), (optim.NAdam, {}), (optim.RAdam, {}), (optim.RMSprop, dict(centered=True, momentum=0.5)),
+    (optim.Adagrad, dict(lr_decay=0.1)), (optim.Adadelta, {}), (optim.ASGD, dict(t0=1.0)), (optim.Rprop, {})])
+def test_gradients_through_a_step(make, options):
+    """Of the parameters after two steps along x² and 2 x², by gradcheck."""
+    def after_two_steps(start):
+        p = start.clone()
+        p.retain_grad()
+        optimizer = make([p], lr=0.1, differentiable=True, **options)
+        for step in (1.0, 2.0):
+            p.grad = step * start * start
+            optimizer.step()
+        return p
+    assert torch.autograd.gradcheck(after_two_steps, (torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True),))
 
 
 # --- averages ----------------------------------------------------------------------------------------------------------

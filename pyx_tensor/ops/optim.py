@@ -44,7 +44,7 @@ def _adam_step(B, params: Raws, grads: Raws, exp_avgs: Raws, exp_avg_sqs: Raws, 
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if amsgrad:
             largest = _parts(B, max_exp_avg_sqs[place])
-            square = largest.copy_(B.maximum(largest, square))
+            square = largest.copy_(B.maximum(_kept(largest), _kept(square)))
         step = float(steps[place].add_(1))
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         spread = B.add(B.div(B.sqrt(square), correction2**0.5), eps)
@@ -238,7 +238,7 @@ def _rprop(B, param, grad, before, size, _, eps, shrink, grow, least, most):
     factor = B.where(agreement > 0, grow, B.where(agreement < 0, B.full_like(grad, shrink), 1.0))
     size.mul_(factor).clamp_(least, most)
     grad = grad.masked_fill(agreement < 0, 0)
-    param.sub_(grad.sign() * size)
+    param.sub_(grad.sign() * _kept(size))
     before.copy_(grad)
 
 
