@@ -299,12 +299,12 @@ def test_batch_statistics_anew():
 class Run:
     """A training with shuffled batches, dropout, momentum and a schedule, that can stop between any two steps."""
 
-    def __init__(self, make, seed=0):
+    def __init__(self, make, dtype, seed=0):
         from pyx_tensor.utils.data import BatchSampler, RandomSampler, TensorDataset
         fixed = torch.Generator().manual_seed(5)
-        self.data = TensorDataset(torch.randn(20, 4, generator=fixed), torch.randn(20, 1, generator=fixed))
+        self.data = TensorDataset(torch.randn(20, 4, generator=fixed, dtype=dtype), torch.randn(20, 1, generator=fixed, dtype=dtype))
         torch.manual_seed(seed)
-        self.model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 1))
+        self.model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.3), torch.nn.Linear(8, 1)).to(dtype)
         self.optimizer = make(self.model.parameters())
         self.schedule = optim.lr_scheduler.StepLR(self.optimizer, 3, gamma=0.7)
         self.generator = torch.Generator().manual_seed(seed)
@@ -335,17 +335,18 @@ class Run:
 
 @pytest.mark.parametrize("make", [
     lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.AdamW(p, amsgrad=True), lambda p: optim.RMSprop(p, momentum=0.5),
-    lambda p: optim.NAdam(p), lambda p: optim.ASGD(p), lambda p: optim.Rprop(p), lambda p: optim.Adafactor(p), lambda p: optim.Adagrad(p)])
-def test_a_run_that_is_stopped_and_resumed_ends_alike(make, tmp_path):
-    whole = Run(make)
+    optim.NAdam, lambda p: optim.ASGD(p, t0=3), optim.Rprop, optim.Adafactor, optim.Adagrad, optim.RAdam, optim.Adamax, optim.Adadelta])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_run_that_is_stopped_and_resumed_ends_alike(make, dtype, tmp_path):
+    whole = Run(make, dtype)
     for _ in range(11):
         whole.step()
     for stop in (1, 4, 7, 10):
-        run = Run(make)
+        run = Run(make, dtype)
         for _ in range(stop):
             run.step()
         torch.save(run.state(), tmp_path / "state.pt")
-        again = Run(make, seed=99)
+        again = Run(make, dtype, seed=99)
         again.resume(torch.load(tmp_path / "state.pt"))
         for _ in range(11 - stop):
             again.step()

@@ -18,6 +18,7 @@ class ASGD(RuledOptimizer):
     """
 
     rule = "asgd"
+    _of_own_dtype = ("step", "eta", "mu")       # float32, in which they are computed: so a resumed run is the same
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
                  differentiable=False, capturable=False):

@@ -67,7 +67,8 @@ class LBFGS(Optimizer):
                 break
             before = loss
             last = iteration == group["max_iter"]
-            loss, gradient, length, tries = self._move(closure, Point(0.0, loss, gradient, slope), direction, length, last)
+            loss, gradient, length, tries = self._move(closure, Point(0.0, loss, gradient, slope), direction, length, last,
+                                                       group["max_eval"] - evaluations)
             state["t"] = length
             evaluations += tries
             state["func_evals"] += tries
@@ -90,7 +91,7 @@ class LBFGS(Optimizer):
             state["H_diag"] = curvature / float(change.dot(change))
         return lbfgs_direction(gradient, state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"])
 
-    def _move(self, closure, start, direction, length, last):
+    def _move(self, closure, start, direction, length, last, evaluations_left):
         """Go along ``direction``; (loss, gradient, length, evaluations) there. The last step is not evaluated."""
         if self.param_groups[0]["line_search_fn"] is None:
             self._add(direction, length)
@@ -108,7 +109,7 @@ class LBFGS(Optimizer):
             return point
 
         point, evaluations = strong_wolfe(evaluate, start, length, float(direction.abs().max()),
-                                          self.param_groups[0]["tolerance_change"])
+                                          self.param_groups[0]["tolerance_change"], max(0, evaluations_left))
         self._add(direction, point.step)
         return point.loss, point.gradient, point.step, evaluations
 

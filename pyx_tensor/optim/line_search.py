@@ -29,7 +29,7 @@ def cubic_minimum(a, b, low=None, high=None):
     return min(max(step, low), high)
 
 
-def strong_wolfe(evaluate, start, step, direction_size, tolerance_change, max_evaluations=25):
+def strong_wolfe(evaluate, start, step, direction_size, tolerance_change, max_evaluations):
     """(the point found, the number of evaluations).
 
     Args:

@@ -35,6 +35,8 @@ class NAdam(RuledOptimizer):
                                       maximize=maximize, foreach=foreach, capturable=capturable,
                                       differentiable=differentiable))
 
+    _of_own_dtype = ("step", "mu_product")      # float32, in which it is computed: so a resumed run is the same
+
     def _remembered(self, group):
         return "exp_avg", "exp_avg_sq"
 

@@ -81,6 +81,8 @@ class Optimizer:
         state: what the optimizer remembers, a dictionary for each tensor.
     """
 
+    _of_own_dtype = ("step",)      # entries of the state that a checkpoint gives back as they are, where tensors else get the parameter's dtype
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
@@ -208,7 +210,7 @@ class Optimizer:
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             known = key in parameters
-            state[parameters[key] if known else key] = _state_for(parameters[key], value) if known else value
+            state[parameters[key] if known else key] = _state_for(parameters[key], value, self._of_own_dtype) if known else value
         self.__setstate__({"state": state, "param_groups": saved_groups})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
@@ -313,17 +315,13 @@ def _list_params(param_group):
     param_group["params"] = params
 
 
-def _state_for(parameter, value, key=None):
-    """``value`` of a checkpoint, with its tensors on the parameter's device and of its dtype.
-
-    Counts of steps stay as they are: a count has its own dtype.
-    """
+def _state_for(parameter, value, as_they_are):
+    """``value`` of a checkpoint, with its tensors on the parameter's device and of its dtype, but for the entries ``as_they_are``."""
     if isinstance(value, Tensor):
-        if key == "step":
-            return value
         return value.to(device=parameter.device, dtype=parameter.dtype if parameter.is_floating_point() else None)
     if isinstance(value, dict):
-        return {key: _state_for(parameter, entry, key) for key, entry in value.items()}
+        return {key: entry if key in as_they_are and isinstance(entry, Tensor) else _state_for(parameter, entry, as_they_are)
+                for key, entry in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return type(value)(_state_for(parameter, entry) for entry in value)
+        return type(value)(_state_for(parameter, entry, as_they_are) for entry in value)
     return value

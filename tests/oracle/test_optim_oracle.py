@@ -83,7 +83,9 @@ def test_trajectory(name):
 
 @pytest.mark.parametrize("options", [dict(lr=0.1), dict(lr=0.5, history_size=3, max_iter=7),
                                      dict(line_search_fn="strong_wolfe"),
-                                     dict(line_search_fn="strong_wolfe", lr=0.01, max_iter=5, history_size=2)])
+                                     dict(line_search_fn="strong_wolfe", lr=0.01, max_iter=5, history_size=2),
+                                     dict(line_search_fn="strong_wolfe", max_iter=2), dict(line_search_fn="strong_wolfe", lr=1e-4, max_eval=4),
+                                     dict(line_search_fn="strong_wolfe", lr=20, max_eval=7), dict(line_search_fn="strong_wolfe", max_eval=1)])
 def test_lbfgs(options):
     def run(t):
         net, x, y = net_and_data(t)
