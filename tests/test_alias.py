@@ -34,6 +34,15 @@ def test_the_same_modules_under_both_names():
     """) == "True True True True\nTrue pyx_tensor.nn pyx_tensor\nTrue True\n"
 
 
+def test_the_private_place_of_collating():
+    assert aliased("""
+        from torch.utils.data._utils.collate import default_collate
+        import torch.utils.data._utils.worker as worker
+        import pyx_tensor.utils.data as data
+        print(default_collate is data.default_collate, worker.get_worker_info is data.get_worker_info)
+    """) == "True True\n"
+
+
 def test_torchvision_s_models_or_none():
     assert aliased("""
         from torchvision.models import resnet18

@@ -1,4 +1,5 @@
 """Data sets, samplers and the loader that makes batches of them, in processes of its own if wanted."""
+from . import _utils  # noqa: F401
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset,
