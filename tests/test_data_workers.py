@@ -249,6 +249,20 @@ def test_processes_know_themselves_and_have_their_own_seeds():
     assert all(torch.equal(a, b) for one, two in zip(first + second, repeated) for a, b in zip(one, two))
 
 
+class Assigns(Ask):
+    """Tries to change what is known of its process."""
+
+    def __getitem__(self, index):
+        try:
+            get_worker_info().id = 5
+        except AttributeError as error:
+            return str(error)
+
+
+def test_what_is_known_of_a_process_is_fixed():
+    assert "'id'" in next(iter(DataLoader(Assigns(), num_workers=1)))[0]
+
+
 def record_start(worker_id):
     get_worker_info().dataset.error = KeyError(f"from {worker_id}")
 

@@ -20,7 +20,7 @@ class WorkerInfo:
         self.__dict__.update(id=id, num_workers=num_workers, seed=seed, dataset=dataset)
 
     def __setattr__(self, name, value):
-        raise RuntimeError("Cannot assign attributes to WorkerInfo objects")
+        raise AttributeError(f"the attributes of WorkerInfo are fixed, and {name!r} can't be assigned")
 
     def __repr__(self):
         return f"WorkerInfo({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
