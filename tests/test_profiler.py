@@ -110,6 +110,10 @@ def test_traces(tmp_path):
     assert "Source Location" in prof.key_averages(group_by_stack_n=1).table()
     prof.export_stacks(tmp_path / "stacks", "cpu_time_total")
     assert "work" in (tmp_path / "stacks").read_text()
+    with profile() as prof:
+        work()
+    with pytest.raises(AssertionError, match="with_stack"):
+        prof.export_stacks(tmp_path / "none")
 
 
 def test_schedules(tmp_path):

@@ -196,6 +196,8 @@ class EventList(list):
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
         """Write the places in the program with their times, one a line, for a flame graph; needs ``with_stack=True``."""
+        if not self._with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
         if metric not in ("self_cpu_time_total", "cpu_time_total"):
             raise ValueError(f"metric should be one of self_cpu_time_total, cpu_time_total, got {metric!r}")
         sums = defaultdict(float)
