@@ -357,6 +357,52 @@ def test_after_an_error_the_pass_is_over_and_the_next_has_new_processes(how, opt
     assert firsts(loader) == list(range(0, 100, 2))
 
 
+class LongTexts(Texts):
+    """Batches that take a process a while to send."""
+
+    def __getitem__(self, index):
+        return "x" * 50_000_000
+
+
+def test_processes_that_die_in_the_middle_of_a_message_are_reported(no_new_processes):
+    iterator = iter(DataLoader(LongTexts(), batch_size=None, num_workers=1))
+    process = iterator._processes[0]
+    assert iterator._connections[0].poll(30)          # the beginning is there
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="killed by signal"):
+        next(iterator)
+
+
+class Unloadable:
+    """Can be sent, but not received."""
+
+    def __reduce__(self):
+        return int, ("not a number",)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_batches_that_cannot_be_received_end_the_pass(persistent, no_new_processes):
+    loader = DataLoader(range(4), num_workers=2, collate_fn=lambda batch: Unloadable(), persistent_workers=persistent)
+    for _ in range(2):
+        iterator = iter(loader)
+        with pytest.raises(ValueError, match="not a number"):
+            next(iterator)
+        with pytest.raises(RuntimeError, match="begin another"):
+            next(iterator)
+
+
+def test_stopped_processes_are_killed(monkeypatch, no_new_processes):
+    monkeypatch.setattr("pyx_tensor.utils.data.iterators.PATIENCE", 0.5)
+    iterator = iter(DataLoader(Slow(), num_workers=2, timeout=0.5))
+    next(iterator)
+    for pid in processes_of(iterator):
+        os.kill(pid, signal.SIGSTOP)
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out"):
+        next(iterator)
+    assert time.monotonic() - start < 10
+
+
 def test_time_out(no_new_processes):
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):

@@ -51,7 +51,8 @@ class DataLoader(Generic[T_co]):
     (but the same with and without the validation). Where the unshuffled loader has a generator, ``generator=torch.Generator()``,
     they are the same in both.
 
-    An exception in a process is raised here with its traceback; one that dies is a RuntimeError.
+    An exception in a process is raised here with its traceback, and the pass can go on. Where a process dies, takes longer than `timeout` or sends
+    what can't be unpickled, the pass is over; the next has new processes.
 
     >>> from pyx_tensor.utils.data import DataLoader
     >>> [batch.tolist() for batch in DataLoader(torch.arange(5), batch_size=2)]

@@ -1,5 +1,6 @@
 """The two kinds of passes over a loader's batches: in this process, and with processes that make them ahead."""
 import collections.abc
+import errno
 import itertools
 import os
 import signal
@@ -253,8 +254,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     self._arrived.append(receive(connection))
                 elif not self._processes[number].is_alive() and not connection.poll(0):
                     self._report_death(number)
-            except (EOFError, ConnectionResetError):
-                self._report_death(number)
+            except Exception as error:
+                if _is_end(error):
+                    self._report_death(number)
+                self._shut_down(at_once=True)        # it isn't known to which task this would have been the answer
+                raise
 
     def _report_death(self, number):
         process = self._processes[number]
@@ -285,6 +289,19 @@ def _order(connection, order):
         pass                                     # it has died, which is reported when its answer is missed
 
 
+def _is_end(error):
+    """Whether the other end of a connection is gone, maybe in the middle of a message."""
+    return isinstance(error, EOFError) or isinstance(error, OSError) and error.errno in (None, errno.ECONNRESET)
+
+
+def _join(processes):
+    """Wait for the processes, together no longer than they get to end by themselves; those that still run."""
+    deadline = time.monotonic() + PATIENCE
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+    return [process for process in processes if process.is_alive()]
+
+
 def _end_processes(processes, connections, pid, at_once=False):
     """End the processes of a loader in process `pid`, by an order or at once, and wait until they have.
 
@@ -300,15 +317,15 @@ def _end_processes(processes, connections, pid, at_once=False):
             process.terminate()
     for connection in connections:
         connection.close()
-    deadline = time.monotonic() + PATIENCE
-    for process in processes:
-        process.join(max(0.0, deadline - time.monotonic()))
-        if process.is_alive():
+    running = _join(processes)
+    if running and not at_once:
+        for process in running:
             process.terminate()
-            process.join(PATIENCE)
-        if process.is_alive():
-            process.kill()
-            process.join()
+        running = _join(running)
+    for process in running:
+        process.kill()
+    for process in processes:
+        process.join()
         process.close()
 
 
