@@ -93,6 +93,14 @@ def test_restarts_go_on_from_any_epoch(epoch):
         schedule.step()
 
 
+def test_epochs_are_deprecated():
+    for schedule, metric in ((StepLR(sgd(), 2), ()), (ReduceLROnPlateau(sgd()), (1.0,))):
+        schedule.optimizer.step()
+        with pytest.warns(UserWarning, match="epoch parameter"):
+            schedule.step(*metric, epoch=5)
+        assert schedule.last_epoch == 5
+
+
 def test_groups_added_later():
     optimizer = sgd(0.5)
     plateau, listed = ReduceLROnPlateau(optimizer, patience=0), ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.1])

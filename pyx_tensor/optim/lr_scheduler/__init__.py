@@ -1,5 +1,5 @@
 """Schedules of the learning rate. ``scheduler.step()`` is called after the optimizer's steps of an epoch."""
-from .base import LRScheduler  # noqa: F401
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler  # noqa: F401
 from .combined import ChainedScheduler, SequentialLR  # noqa: F401
 from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts  # noqa: F401
 from .cycle import CyclicLR, OneCycleLR  # noqa: F401

@@ -5,6 +5,9 @@ from types import FunctionType
 from ...core.frontend import Tensor
 from ..optimizer import Optimizer
 
+EPOCH_DEPRECATION_WARNING = ("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Where it is given, "
+                             "the closed form is used instead of the new chainable form, where there is one.")
+
 
 def plain(value):
     """A number for a tensor of one element."""
@@ -87,8 +90,7 @@ class LRScheduler(Stateful):
                           "of the learning rate schedule.", UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
-                          "possible.", UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):

@@ -1,7 +1,8 @@
 """A schedule that follows a metric."""
 import math
+import warnings
 
-from .base import LRScheduler, check_optimizer, current_lrs, one_for_each_group, plain, set_lr
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, current_lrs, one_for_each_group, plain, set_lr
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -45,6 +46,8 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics, epoch=None):
         """Note the metric of an epoch, and lower the learning rates if it is time."""
         metric = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(metric, self.best):
             self.best = metric
