@@ -447,8 +447,8 @@ def test_processes_end_where_an_exception_ends_the_pass():
 
 
 def test_a_program_that_ends_in_the_middle_of_a_pass_says_nothing():
-    program = subprocess.run([sys.executable, "-c", PROGRAM.format(tests=os.path.dirname(__file__)).replace("next(iterator)", "")], capture_output=True,
-                             text=True, timeout=60)
+    code = PROGRAM.format(tests=os.path.dirname(__file__)).replace("next(iterator)", "")
+    program = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert program.returncode == 0 and not program.stderr
     assert gone([int(word) for word in program.stdout.split()], 5)
 

@@ -62,8 +62,8 @@ def test_a_sequence_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimizer = sgd(momentum=0.5)
-        schedule = SequentialLR(optimizer, [LinearLR(optimizer, 0.5, 1.0, 2), StepLR(optimizer, 2, gamma=0.5), CosineAnnealingWarmRestarts(optimizer, 2)],
-                                [2, 5])
+        parts = LinearLR(optimizer, 0.5, 1.0, 2), StepLR(optimizer, 2, gamma=0.5), CosineAnnealingWarmRestarts(optimizer, 2)
+        schedule = SequentialLR(optimizer, parts, [2, 5])
         rates = schedule.get_last_lr()
         for _ in range(8):
             optimizer.step()
