@@ -144,8 +144,8 @@ def op(**options):
             or 'kept': any, as they are, for a body that computes in another dtype than the promoted one.
         refuse: function(*arguments) giving the reason where values are refused that a kernel would take, or None.
         explain: function(*arguments) giving the message for arguments that a kernel refused, or None.
-        grad_name: what nodes are called: a name without the ending 'Backward0' ('Addmm'); three whole names, for two tensors, and where the second
-            or the first is a number; or a function of a call's arguments that gives the whole name.
+        grad_name: what nodes are called: a name without the ending 'Backward0' ('Addmm'); two whole names, for a reduction of all elements and along
+            dims; three, for two tensors, and where the second or the first is a number; or a function of a call's arguments that gives the whole name.
         alpha: the second operand can be scaled by a keyword `alpha`.
         out_apart: `out=` may not be an operand's own memory, as results are written while operands are still read elsewhere.
         over_input: the result is the input but for some elements, and an entry that is given the input as `out` writes these alone.

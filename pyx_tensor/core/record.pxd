@@ -46,7 +46,7 @@ cdef class Rule:
     cdef int index[MAX_PARAMS]
 
 cdef class Gradient:
-    cdef object naming                # of nodes: a name without its ending, three names, or a function
+    cdef object naming                # of nodes: a name without its ending, two or three names, or a function
     cdef type node_type               # of all calls, made on the first; None where the arguments decide
     cdef readonly int n_params
     cdef int kinds[MAX_PARAMS]

@@ -282,8 +282,12 @@ cdef class Gradient:
 
     cdef type type_for(self, list args):
         """The class of a call's node."""
+        cdef tuple names
         if isinstance(self.naming, tuple):
-            return node_type(OpNode, self.naming[2 if not isinstance(args[0], TensorBase) else not isinstance(args[1], TensorBase)])
+            names = self.naming
+            if len(names) == 2:
+                return node_type(OpNode, names[1 if args[1] and len(args[1]) < (<TensorBase>args[0]).ndim_() else 0])
+            return node_type(OpNode, names[2 if not isinstance(args[0], TensorBase) else not isinstance(args[1], TensorBase)])
         if not isinstance(self.naming, str):
             return node_type(OpNode, self.naming(*args))
         self.node_type = node_type(OpNode, self.naming + "Backward0")

@@ -31,12 +31,12 @@ def _count(input_shape, dim):
     return n
 
 
-def _sum_name(kind):
-    """A node's name: along dims it ends in 1."""
-    return lambda input, dim, *rest: f"{kind}Backward{int(builtins.bool(dim) and len(dim) < input.ndim)}"
+def _sum_names(kind):
+    """A node's names: of all elements, and along dims."""
+    return f"{kind}Backward0", f"{kind}Backward1"
 
 
-@primitive(promote="sum", grad_name=_sum_name("Sum"), vjp=dict(input=_spread))
+@primitive(promote="sum", grad_name=_sum_names("Sum"), vjp=dict(input=_spread))
 def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The sum of all elements, or along dims.
 
@@ -46,7 +46,7 @@ def sum(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """
 
 
-@primitive(promote="float_only", grad_name=_sum_name("Mean"), vjp=dict(
+@primitive(promote="float_only", grad_name=_sum_names("Mean"), vjp=dict(
     input=lambda B, g, input_shape, dim, keepdim: B.div(_spread(B, g, input_shape, dim, keepdim), builtins.max(_count(input_shape, dim), 1))))
 def mean(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The mean of all elements, or along dims; NaN of nothing. Floating-point and complex tensors only."""
@@ -64,7 +64,7 @@ def _prod_vjp(B, g, y, input, dim, keepdim):
     return B.mul(_spread(B, g, tuple(input.shape), dim, keepdim), others)
 
 
-@primitive(promote="sum", grad_name=_sum_name("Prod"), vjp=dict(input=_prod_vjp))
+@primitive(promote="sum", grad_name=_sum_names("Prod"), vjp=dict(input=_prod_vjp))
 def prod(B, input: T, dim: Dims = None, keepdim=False, *, dtype: Type = None):
     """The product of all elements, or along a dim."""
 
