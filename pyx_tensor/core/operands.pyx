@@ -36,16 +36,21 @@ cdef bint is_plain(object x) noexcept:
     return type(x) is T.tensor_class or type(x) is T.parameter_class
 
 
+cdef inline bint is_python_number(object x):
+    """Looking for an attribute that isn't there is slow: these have none that matters."""
+    return type(x) is int or type(x) is float or type(x) is bool or x is None
+
+
 cdef bint all_plain(list args):
     """No operand is of a subclass that might want to take over."""
     for item in args:
-        if type(item) is float or type(item) is int or type(item) is bool or item is None:
-            continue                        # looking for an attribute that isn't there is slow
+        if is_python_number(item):
+            continue
         if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
             return False
         if type(item) is list or type(item) is tuple:
             for inner in item:
-                if type(inner) is int or is_plain(inner):
+                if is_python_number(inner) or is_plain(inner):
                     continue
                 if isinstance(inner, TensorBase) or hasattr(type(inner), "__torch_function__"):
                     return False
