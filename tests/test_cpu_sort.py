@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pyx_tensor_cpu import search, sort as S
+from pyx_tensor_cpu import runs, search, sort as S
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = [np.dtype(t) for t in ("f2", "f4", "f8")] + [BFLOAT16]
@@ -114,7 +114,7 @@ def test_sort_takes_a_zero_dimensional_array():
     got, order = S.sort(np.array(5.0), 0)
     same(got, np.array(5.0))
     same(order, np.array(0))
-    for found in (S.topk(np.array(5.0), 1, 0), S.kthvalue(np.array(5.0), 1, 0), S.median(np.array(5.0), 0), S.mode(np.array(5.0), 0)):
+    for found in (S.topk(np.array(5.0), 1, 0), S.kthvalue(np.array(5.0), 1, 0), S.median(np.array(5.0), 0), runs.mode(np.array(5.0), 0)):
         same(found[0], np.array(5.0))
         same(found[1], np.array(0))
 
@@ -163,11 +163,11 @@ def test_median_is_the_first_nan(dtype):
 
 def test_mode():
     a = np.array([[1, 2, 2, 1, 3, 1, 2], [5, 5, 4, 3, 3, 9, 9], [0, 1, 2, 3, 4, 5, 6]])
-    got, indices = S.mode(a, 1)
+    got, indices = runs.mode(a, 1)
     same(got, np.array([1, 3, 0]))
     same(indices, np.array([5, 4, 0]))
-    same(S.mode(a.T, 0, True)[0], np.array([[1, 3, 0]]))
-    same(S.mode(np.array([2, np.nan, 1, 1, np.nan, np.nan], BFLOAT16), 0)[0], np.array(1, BFLOAT16))
+    same(runs.mode(a.T, 0, True)[0], np.array([[1, 3, 0]]))
+    same(runs.mode(np.array([2, np.nan, 1, 1, np.nan, np.nan], BFLOAT16), 0)[0], np.array(1, BFLOAT16))
 
 
 @settings(max_examples=60, deadline=None)
@@ -175,18 +175,18 @@ def test_mode():
 def test_unique(dtype, length, distinct):
     a = np.random.default_rng(length).integers(0, distinct, (2, length)).astype(dtype)
     expected, inverse, counts = np.unique(a.astype("f8"), return_inverse=True, return_counts=True)
-    got = S.unique(a, True, True, True)
+    got = runs.unique(a, True, True, True)
     for x, y in zip(got, (expected.astype(dtype), inverse.reshape(a.shape), counts)):
         same(x, y)
-    same(S.unique(a)[0], expected.astype(dtype))
-    got, inverse, counts = S.unique_consecutive(a, True, True)
+    same(runs.unique(a)[0], expected.astype(dtype))
+    got, inverse, counts = runs.unique_consecutive(a, True, True)
     same(np.repeat(got, counts), a.reshape(-1))
     same(got[inverse], a)
     assert not (got[1:] == got[:-1]).any()
 
 
 def test_unique_tells_nans_apart():
-    got, inverse, counts = S.unique(np.array([2.0, np.nan, 1, 1, np.nan]), True, True, True)
+    got, inverse, counts = runs.unique(np.array([2.0, np.nan, 1, 1, np.nan]), True, True, True)
     same(got, np.array([1, 2, np.nan, np.nan]))
     same(inverse, np.array([1, 2, 0, 0, 3]))
     same(counts, np.array([2, 1, 1, 1]))
@@ -228,14 +228,14 @@ def test_histc(dtype):
 A = np.arange(6.0).reshape(2, 3)
 BAD = [
     (TypeError, "sort is not implemented for complex64", lambda: S.sort(A.astype("c8"), 0)),
-    (TypeError, "unique is not implemented for complex128", lambda: S.unique(A.astype("c16"))),
+    (TypeError, "unique is not implemented for complex128", lambda: runs.unique(A.astype("c16"))),
     (TypeError, "topk is not implemented for bool", lambda: S.topk(A > 0, 1, 0)),
     (RuntimeError, "k out of range", lambda: S.topk(A, 4, 1)),
     (RuntimeError, "k out of range", lambda: S.topk(A, -1, 1)),
     (RuntimeError, "number k out of range", lambda: S.kthvalue(A, 0, 1)),
     (RuntimeError, "number k out of range", lambda: S.kthvalue(A, 4, 1)),
     (IndexError, "non-zero size", lambda: S.median(A[:0], 0)),
-    (IndexError, "non-zero size", lambda: S.mode(A[:0], 0)),
+    (IndexError, "non-zero size", lambda: runs.mode(A[:0], 0)),
     (RuntimeError, r"\[2, 3\] and values \[3, 1\]", lambda: search.searchsorted(A, np.zeros((3, 1)))),
     (RuntimeError, "non-negative", lambda: search.bincount(np.array([-1]))),
     (RuntimeError, "non-negative", lambda: search.bincount(np.array([1.0]))),
@@ -256,7 +256,7 @@ def test_bad_input(error, message, call):
 
 def test_inputs_stay_whole():
     a = np.array([[3.0, 1, 2]])
-    for call in (lambda: S.sort(a, 1), lambda: S.topk(a, 2, 1), lambda: S.kthvalue(a, 2, 1), lambda: S.unique(a)):
+    for call in (lambda: S.sort(a, 1), lambda: S.topk(a, 2, 1), lambda: S.kthvalue(a, 2, 1), lambda: runs.unique(a)):
         call()
         same(a, np.array([[3.0, 1, 2]]))
 
