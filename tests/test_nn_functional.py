@@ -172,3 +172,12 @@ def test_an_empty_batch_leaves_the_running_statistics_alone():
     layer = nn.BatchNorm1d(3)
     assert layer(torch.empty(0, 3)).shape == (0, 3)
     assert layer.running_mean.tolist() == [0.0] * 3 and layer.running_var.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("shape, out", [((2, 3, 4), 0), ((2, 3, 0), 4), ((2, 0, 4), 5), ((0,), 2), ((4,), 0)])
+def test_gradients_of_linear_maps_between_nothing(shape, out):
+    input, weight, bias = torch.ones(shape, requires_grad=True), torch.ones(out, shape[-1], requires_grad=True), torch.ones(out, requires_grad=True)
+    F.linear(input, weight, bias).sum().backward()
+    assert all(t.grad.shape == t.shape for t in (input, weight, bias))
+    assert input.grad.tolist() == torch.full(shape, float(out)).tolist()
+    assert bias.grad.tolist() == [float(np.prod(shape[:-1]))] * out

@@ -81,6 +81,22 @@ def test_sizes(shape, mode):
     assert x.grad.shape == x.shape and abs(x.grad.sum().item() - y.numel()) < 1e-3
 
 
+def test_bytes_are_whole_after_every_dim():
+    """What a filter overshoots along one dim is cut off before the next."""
+    x = (torch.arange(35) * 97 % 256).reshape(1, 1, 5, 7).to(torch.uint8)
+    for mode, antialias in (("bicubic", False), ("bicubic", True), ("bilinear", False)):
+        wide = F.interpolate(x, size=(5, 16), mode=mode, antialias=antialias)
+        assert wide.dtype == torch.uint8
+        assert torch.equal(F.interpolate(x, size=(11, 16), mode=mode, antialias=antialias),
+                           F.interpolate(wide, size=(11, 16), mode=mode, antialias=antialias))
+
+
+def test_areas_without_windows():
+    assert F.interpolate(torch.ones(1, 2, 3, 1), scale_factor=0.7, mode="area").shape == (1, 2, 2, 0)
+    with pytest.raises(RuntimeError, match="greater than 0"):
+        F.interpolate(torch.ones(1, 2, 3, 1), scale_factor=0.7, mode="bilinear")
+
+
 def test_wrong_arguments():
     a = np.ones((2, 3), np.float32)
     with pytest.raises(IndexError, match="place 3 is out of range for 3 elements"):

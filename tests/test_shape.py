@@ -90,6 +90,15 @@ def test_retyped_views():
         torch.zeros(2, 4).t().view(torch.uint8)
 
 
+def test_larger_elements_begin_where_those_of_the_storage_do():
+    x = torch.arange(12, dtype=torch.int16)
+    assert x[4:8].view(torch.int64).storage_offset() == 1 and x[:4].view(torch.int64).item() == 3 << 48 | 2 << 32 | 1 << 16
+    for odd, found in ((x[1:5], "storage_offset"), (x[6:10], "storage_offset"), (x.as_strided((2, 4), (6, 1)), r"stride\(0\)")):
+        with pytest.raises(RuntimeError, match=found):
+            odd.view(torch.int64)
+    assert x[1:1].view(torch.int64).shape == (0,)
+
+
 @pytest.mark.parametrize("bad", [
     lambda x: x.view(5, 2), lambda x: x.view(-1, -1), lambda x: x.t().view(12), lambda x: x.expand(3, 5), lambda x: x.permute(0, 0), lambda x: x.permute(0),
     lambda x: x.split([1, 1]), lambda x: x.chunk(0), lambda x: x.narrow(0, 2, 2), lambda x: torch.cat([x, x[0]]), lambda x: torch.stack([x, x.t()]),

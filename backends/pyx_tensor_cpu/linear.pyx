@@ -13,10 +13,13 @@ cnp.import_array()
 
 cdef cnp.ndarray rows_of(cnp.ndarray a):
     """All dims but the last as one."""
-    cdef int ndim = cnp.PyArray_NDIM(a)
+    cdef int ndim = cnp.PyArray_NDIM(a), i
+    cdef Py_ssize_t rows = 1
     if ndim == 2:
         return a
-    return a.reshape(1 if ndim == 1 else cnp.PyArray_SIZE(a) // max(1, cnp.PyArray_DIM(a, ndim - 1)), cnp.PyArray_DIM(a, ndim - 1))
+    for i in range(ndim - 1):               # a row may be empty, so that the size doesn't tell how many there are
+        rows *= cnp.PyArray_DIM(a, i)
+    return a.reshape(rows, cnp.PyArray_DIM(a, ndim - 1))
 
 
 def linear_backward(cnp.ndarray g, cnp.ndarray a, needs):

@@ -25,10 +25,23 @@ cdef TensorBase make_view(TensorBase t, Geometry* g):
     return result
 
 
+cdef int check_larger_elements(TensorBase t, DType dtype) except -1:
+    """RuntimeError where elements of a larger dtype wouldn't begin where those of its storage do."""
+    cdef Py_ssize_t times = dtype.itemsize // t.dtype.itemsize
+    if times <= 1 or not t.device._backend.strided or 0 in t.shape_():
+        return 0
+    counts = [("storage_offset()", t.storage_offset())] + [(f"stride({d})", step) for d, step in enumerate(t.stride()[:-1])]
+    for name, count in counts:
+        if count % times:
+            raise RuntimeError(f"{name} must be divisible by {times} to view {t.dtype} as {dtype}, but got {count}")
+    return 0
+
+
 cdef TensorBase make_retyped_view(TensorBase t, DType dtype):
     """t's memory read as another dtype. Where sizes differ the last dim grows or shrinks, and must lie in one piece."""
     cdef TensorBase result
     backend = t.device._backend
+    check_larger_elements(t, dtype)
     try:
         array = backend.view_dtype(t.array, backend.dtypes[dtype.name])
     except ValueError as error:

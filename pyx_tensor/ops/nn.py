@@ -1,4 +1,6 @@
 """What layers and losses compute: linear maps, softmax, normalisation, look-up of rows, negative log likelihood."""
+import math
+
 from ..core.definitions import op
 from ..core.naming import needs_floating
 from ..core.operands import prepare_write
@@ -10,7 +12,7 @@ from .layouts import rows_gradient
 # --- linear maps --------------------------------------------------------------------------------------------------
 def _rows(B, x):
     """All leading dims as one."""
-    return x if x.ndim == 2 else B.reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else B.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _explain_linear(input, weight, bias):

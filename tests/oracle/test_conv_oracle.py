@@ -47,6 +47,15 @@ def test_interpolate(mode, names):
     compare(lambda library, x: library.nn.functional.interpolate(x, mode=mode, **names), (2, 3, 8, 7))
 
 
+@pytest.mark.parametrize("mode, antialias", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)])
+@pytest.mark.parametrize("size", [(13, 48), (3, 5), (20, 5)])
+def test_interpolation_of_bytes(mode, antialias, size):
+    """PyTorch's weights have 16 bits, so that a result may be one off."""
+    x, y = [library.arange(264).mul(37).remainder(256).reshape(1, 1, 11, 24).to(library.uint8) for library in (torch, real)]
+    a, b = [library.nn.functional.interpolate(t, size=size, mode=mode, antialias=antialias).tolist() for library, t in ((torch, x), (real, y))]
+    assert abs(torch.tensor(a) - torch.tensor(b)).max() <= 1
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align", [True, False])

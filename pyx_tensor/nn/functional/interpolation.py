@@ -150,8 +150,8 @@ def _by_taps(input, grid, scales, mode, align_corners, antialias):
         if not antialias and g == input.size(dim) and (align_corners or not scale or scale == 1):
             continue
         input = ops._resample(input, dim, _taps(mode, antialias, input.size(dim), g, scale, align_corners, real))
-    if dtype.name == "uint8":
-        input = input.round().clamp(0, 255)
+        if dtype.name == "uint8":           # each dim's results are whole numbers of the dtype, as in PyTorch: what a filter overshoots is cut off
+            input = input.round().clamp(0, 255)
     return input.to(dtype)
 
 
@@ -191,7 +191,7 @@ def _check(input, grid, mode, antialias):
         raise NotImplementedError("lanczos mode is only supported with antialias=True")
     if input.size(1) == 0:
         raise RuntimeError(f"Non-empty {input.dim()}D data tensor expected but got a tensor with sizes {list(input.shape)}")
-    if min((*input.shape[2:], *grid)) <= 0:
+    if min((*input.shape[2:], *(() if mode == "area" else grid))) <= 0:        # there are means of no windows, too
         def tell(sizes):
             return ", ".join(f"{letter}: {n}" for letter, n in zip("DHW"[5 - input.dim():], sizes))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({tell(input.shape[2:])}) output ({tell(grid)})")
