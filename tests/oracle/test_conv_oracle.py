@@ -47,6 +47,16 @@ def test_interpolate(mode, names):
     compare(lambda library, x: library.nn.functional.interpolate(x, mode=mode, **names), (2, 3, 8, 7))
 
 
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_places_of_scales_whose_sizes_were_rounded(mode, spatial):
+    for size in (2, 3, 5, 7):
+        for scale in (0.6, 1.1, 1.3, 2.1, 2.3, 2.9):
+            a, b = [library.nn.functional.interpolate(library.arange(size ** spatial).float().reshape(1, 1, *[size] * spatial), scale_factor=scale,
+                                                      mode=mode).tolist() for library in (torch, real)]
+            assert a == b, (size, scale)
+
+
 @pytest.mark.parametrize("mode, antialias", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)])
 @pytest.mark.parametrize("size", [(13, 48), (3, 5), (20, 5)])
 def test_interpolation_of_bytes(mode, antialias, size):

@@ -126,7 +126,10 @@ def _nearest_taps(size, count, scale, exact):
 def _by_places(input, grid, scales, exact):
     result = input
     for dim in reversed(range(2, input.dim())):
-        taps = _nearest_taps(input.size(dim), grid[dim - 2], scales[dim - 2], exact)
+        size, count, scale = input.size(dim), grid[dim - 2], scales[dim - 2]
+        if input.dim() == 4 and not exact and count in (size, 2 * size):        # there, and only there, PyTorch disregards the fraction of a scale
+            scale = None
+        taps = _nearest_taps(size, count, scale, exact)
         if taps is not None:
             result = ops._resample(result, dim, taps)
     return result
