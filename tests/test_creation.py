@@ -113,6 +113,14 @@ def test_ranges():
             bad()
 
 
+def test_ranges_of_half_types_count_in_single_precision():
+    for bounds, single, double in (((-0.7, 0.5, 0.1), 13, 12), ((-3, 0.3, 0.3), 11, 12), ((0.1, 0.9, 0.2), 5, 5)):
+        start, end, step = np.array(bounds, np.float32)
+        assert int((end - start) / step + np.float32(1)) == single
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            assert torch.range(*bounds, dtype=dtype).shape == (single if dtype.itemsize == 2 else double,)
+
+
 def test_shapes_and_fills():
     assert torch.zeros(2, 3).shape == torch.zeros((2, 3)).shape == torch.zeros(size=(2, 3)).shape
     assert torch.full((2,), 3).dtype is torch.int64 and torch.full((2,), 3.0).dtype is torch.float32 and torch.full((), True).dtype is torch.bool

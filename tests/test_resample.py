@@ -91,6 +91,11 @@ def test_bytes_are_whole_after_every_dim():
                            F.interpolate(wide, size=(11, 16), mode=mode, antialias=antialias))
 
 
+def test_halves_of_bytes_are_rounded_up():
+    x = torch.tensor([[[[0, 1, 4, 5]]]], dtype=torch.uint8)
+    assert F.interpolate(x, size=(1, 7), mode="bilinear", align_corners=True).tolist() == [[[[0, 1, 1, 3, 4, 5, 5]]]]
+
+
 def test_areas_without_windows():
     assert F.interpolate(torch.ones(1, 2, 3, 1), scale_factor=0.7, mode="area").shape == (1, 2, 2, 0)
     with pytest.raises(RuntimeError, match="greater than 0"):

@@ -97,7 +97,8 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, devic
     if dtype.category < 2:
         start, end, step = int(start), int(end), int(step)
         _check_range_bounds("range", start=start, end=end, step=step)
-    count = int((end - start) / step) + 1
+    real = np.float32 if dtype.is_floating_point and dtype.itemsize < 4 else np.float64        # half types count in single precision, as in PyTorch
+    count = int((real(end) - real(start)) / real(step) + real(1))
     return from_host(start + np.arange(count, dtype=np.float64) * step, dtype, device, requires_grad, out)
 
 

@@ -58,12 +58,12 @@ def test_places_of_scales_whose_sizes_were_rounded(mode, spatial):
 
 
 @pytest.mark.parametrize("mode, antialias", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)])
-@pytest.mark.parametrize("size", [(13, 48), (3, 5), (20, 5)])
+@pytest.mark.parametrize("size", [(22, 48), (13, 48), (3, 5), (20, 5)])
 def test_interpolation_of_bytes(mode, antialias, size):
-    """PyTorch's weights have 16 bits, so that a result may be one off."""
+    """PyTorch's weights have 16 bits, so that a result may be one off where they aren't multiples of 1/4."""
     x, y = [library.arange(264).mul(37).remainder(256).reshape(1, 1, 11, 24).to(library.uint8) for library in (torch, real)]
     a, b = [library.nn.functional.interpolate(t, size=size, mode=mode, antialias=antialias).tolist() for library, t in ((torch, x), (real, y))]
-    assert abs(torch.tensor(a) - torch.tensor(b)).max() <= 1
+    assert abs(torch.tensor(a) - torch.tensor(b)).max() <= (0 if mode == "bilinear" and size == (22, 48) else 1)
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])

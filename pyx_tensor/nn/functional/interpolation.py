@@ -153,8 +153,8 @@ def _by_taps(input, grid, scales, mode, align_corners, antialias):
         if not antialias and g == input.size(dim) and (align_corners or not scale or scale == 1):
             continue
         input = ops._resample(input, dim, _taps(mode, antialias, input.size(dim), g, scale, align_corners, real))
-        if dtype.name == "uint8":           # each dim's results are whole numbers of the dtype, as in PyTorch: what a filter overshoots is cut off
-            input = input.round().clamp(0, 255)
+        if dtype.name == "uint8":           # each dim's results are whole numbers of the dtype, halves rounded up, as in PyTorch: what overshoots is cut off
+            input = (input + 0.5).floor().clamp(0, 255)
     return input.to(dtype)
 
 
