@@ -55,3 +55,22 @@ def test_rounded(name, kind):
 
 # Refused for half types as in PyTorch.
 REFUSED = {"quantile", "nanquantile", "stft"}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("factors", [{}, dict(beta=0.5, alpha=3), dict(beta=0)], ids=str)
+def test_sums_with_products_round_once(dtype, factors):
+    batch, vector, row, many = torch.randn(3, 20, 40).to(dtype), torch.randn(40).to(dtype), torch.randn(50).to(dtype), torch.randn(3, 20, 50).to(dtype)
+    other = torch.randn(3, 40, 50).to(dtype)
+    for name, operands in (("addmm", (row, batch[0], other[0])), ("addmm", (many[0], batch[0], other[0])), ("addmv", (many[0, :, 0], batch[0], vector)),
+                           ("baddbmm", (many, batch, other)), ("addbmm", (many[0], batch, other))):
+        found = getattr(torch, name)(*operands, **factors)
+        exact = getattr(torch, name)(*[t.double() for t in operands], **factors)
+        assert found.dtype == dtype
+        unit = 2.0**-11 if dtype == torch.float16 else 2.0**-8
+        assert ((found.double() - exact).abs() <= unit * exact.abs() + 1e-5 * 40).all(), name
+        leaves = [t.detach().clone().requires_grad_() for t in operands]
+        wide = [t.double().detach().requires_grad_() for t in operands]
+        for a, b in zip(torch.autograd.grad(getattr(torch, name)(*leaves, **factors).sum(), leaves, allow_unused=True),
+                        torch.autograd.grad(getattr(torch, name)(*wide, **factors).sum(), wide, allow_unused=True)):
+            assert (a is None) == (b is None) and (a is None or torch.allclose(a.double(), b, rtol=0.02, atol=0.1))

@@ -149,16 +149,30 @@ def _plus(B, input, product, beta, alpha):
     return B.add(product, _hidden(B, input)) if input.requires_grad else B.expand(product, B.broadcast_shapes(product.shape, input.shape))
 
 
+def _of_half_type(*tensors):
+    """Whether all are of one half type."""
+    return tensors[0].dtype.name in ("float16", "bfloat16") and all(t.dtype is tensors[0].dtype for t in tensors)
+
+
+def _plus_product(B, multiply, input, a, b, beta, alpha):
+    """beta·input + alpha·multiply(a, b); half types in float32, rounded once."""
+    if not _of_half_type(input, a, b):
+        return _plus(B, input, multiply(a, b), beta, alpha)
+    return _plus(B, input.float(), multiply(a.float(), b.float()), beta, alpha).to(a.dtype)
+
+
 @op(inplace=True)
 def addmm(B, input: T, mat1: T, mat2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * (mat1 @ mat2)`. A factor of 0 hides NaN and infinities of its term."""
-    return _plus(B, input, B.mm(mat1, mat2), beta, alpha)
+    if beta == alpha == 1 and input.ndim == 1 and mat1.ndim == mat2.ndim == 2 and input.shape[0] == mat2.shape[1] and _of_half_type(input, mat1, mat2):
+        return B.linear(mat1, B.t(mat2), input)                 # a layer by another name, whose kernel rounds once
+    return _plus_product(B, B.mm, input, mat1, mat2, beta, alpha)
 
 
 @op(inplace=True)
 def addmv(B, input: T, mat: T, vec: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * (mat @ vec)`. A factor of 0 hides NaN and infinities of its term."""
-    return _plus(B, input, B.mv(mat, vec), beta, alpha)
+    return _plus_product(B, B.mv, input, mat, vec, beta, alpha)
 
 
 @op(inplace=True)
@@ -170,13 +184,13 @@ def addr(B, input: T, vec1: T, vec2: T, *, beta: Number = 1, alpha: Number = 1):
 @op(inplace=True)
 def baddbmm(B, input: T, batch1: T, batch2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * bmm(batch1, batch2)`."""
-    return _plus(B, input, B.bmm(batch1, batch2), beta, alpha)
+    return _plus_product(B, B.bmm, input, batch1, batch2, beta, alpha)
 
 
 @op(inplace=True)
 def addbmm(B, input: T, batch1: T, batch2: T, *, beta: Number = 1, alpha: Number = 1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    return _plus(B, input, B.sum(B.bmm(batch1, batch2), 0, dtype=batch1.dtype), beta, alpha)
+    return _plus_product(B, lambda a, b: B.sum(B.bmm(a, b), 0, dtype=a.dtype), input, batch1, batch2, beta, alpha)
 
 
 @op(method=False)
