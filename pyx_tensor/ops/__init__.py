@@ -6,7 +6,7 @@ from ..core.viewop import getitem_function
 from ..core.writing import setitem_function
 from . import (  # noqa: F401  (each enters its operations)
     activation, adaptive_pooling, attention, channels, choosing, compare, convolution, creation, ctc, diagonal, einsum, indexing, join, layouts, linalg, loss,
-    memory, nn, numeric, optim, pointwise, pooling, queries, random, ranges, recurrent, recurrent_networks, reduce, sampling, scan, scatter, search, segments, select, shape,
+    memory, nn, numeric, optim, pointwise, pooling, queries, random, ranges, recurrent, recurrent_networks, reduce, reparameterised, sampling, scan, scatter, search, segments, select, shape,
     sliding, sorting, special, spectral, statistics, stft, storage, tensor_types, views, windows)
 from . import calculus, histogram, native_norm  # noqa: F401
 from . import aliases, attributes, early, foreach  # noqa: F401  (after the operations that they name)
