@@ -1,10 +1,32 @@
-"""The distributions that programs draw from most, as PyTorch has them: same parameters, same random stream."""
-from .bernoulli import Bernoulli
-from .categorical import Categorical
+"""Probability distributions, with PyTorch's names, parameters and random stream.
+
+Families stand together in a module; `constraints` says what parameters and values may be, `transforms` maps variables, `kl` has divergences.
+"""
+from . import constraints, transforms
+from .bernoulli import Bernoulli, ContinuousBernoulli, RelaxedBernoulli
+from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough, RelaxedOneHotCategorical
+from .constraint_registry import biject_to, transform_to
+from .counts import Binomial, Geometric, Multinomial, NegativeBinomial, Poisson
+from .dirichlet import Beta, Dirichlet, Kumaraswamy
 from .distribution import Distribution
-from .exponential import Exponential
+from .exp_family import ExponentialFamily
+from .exponential import Exponential, GeneralizedPareto, Pareto, Weibull
+from .gamma import Chi2, FisherSnedecor, Gamma, InverseGamma, StudentT
+from .independent import Independent
 from .kl import kl_divergence, register_kl
-from .normal import Normal
+from .location_scale import Cauchy, Gumbel, HalfCauchy, Laplace, VonMises
+from .matrices import LKJCholesky, Wishart
+from .mixture_same_family import MixtureSameFamily
+from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
+from .normal import HalfNormal, LogisticNormal, LogNormal, Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import *  # noqa: F403 (its __all__)
 from .uniform import Uniform
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "Exponential", "Normal", "Uniform", "kl_divergence", "register_kl"]
+__all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet", "Distribution", "Exponential",
+           "ExponentialFamily", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
+           "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal",
+           "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
+           "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT",
+           "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "kl_divergence", "register_kl",
+           "transform_to", "transforms", *transforms.__all__]

@@ -1,43 +1,64 @@
-from ..autograd import enable_grad
+"""Variables of K values: as numbers, as one-hot vectors, and vectors near them."""
+import math
+
 from ..core.record import namespace as B
 from ..core.typeinfo import finfo
+from . import constraints
 from .distribution import Distribution
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import clamp_probs, lazy_property, logits_to_probs, one_of, probs_to_logits, uniform
 
 
 class Categorical(Distribution):
-    """0 to K-1, with probabilities proportional to `probs`, or to exp(`logits`), along the last dim."""
+    """0 to K-1, with probabilities proportional to `probs`, or to exp(`logits`), along the last dim.
+
+    Raises ValueError where both or neither are given, or they have no dims.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Categorical
+    >>> Categorical(torch.tensor([1.0, 3.0])).probs
+    tensor([0.2500, 0.7500])
+    """
 
     has_enumerate_support = True
-    arg_constraints = {"probs": lambda probs: B.logical_and(B.ge(probs, 0), B.lt(B.abs(B.sum(probs, -1, True) - 1), 1e-4)),
-                       "logits": lambda logits: B.eq(logits, logits)}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, probs=None, logits=None, validate_args=None):
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        given = probs if logits is None else logits
+        name, given = one_of(probs=probs, logits=logits)
         if given.ndim < 1:
-            raise ValueError(f"`{'probs' if logits is None else 'logits'}` parameter must be at least one-dimensional.")
-        if logits is None:
-            self.probs = probs / B.sum(probs, -1, True)
-        else:
-            self.logits = logits - B.logsumexp(logits, -1, True)
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        self.__dict__[name] = given / given.sum(-1, True) if name == "probs" else given - B.logsumexp(given, -1, True)
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    @enable_grad()              # what is computed once serves draws, which record nothing, and densities, which do
-    def __getattr__(self, name):
-        if name == "probs":
-            self.probs = B.softmax(self.logits, -1)
-        elif name == "logits":
-            eps = finfo(self.probs.dtype).eps
-            self.logits = B.log(self.probs.clamp(eps, 1 - eps))
-        else:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
-        return self.__dict__[name]
+    @lazy_property
+    def probs(self):
+        """The probabilities, of sum 1."""
+        return logits_to_probs(self.logits)
+
+    @lazy_property
+    def logits(self):
+        """Their logarithms."""
+        return probs_to_logits(self.probs)
+
+    @property
+    def _given(self):
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+
+    @property
+    def param_shape(self):
+        """The shape of `probs` and `logits`."""
+        return self._given.size()
+
+    @constraints.dependent_property(is_discrete=True)
+    def support(self):
+        return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def mean(self):
-        return B.full(tuple(self._batch_shape), float("nan"), dtype=self.probs.dtype, device=self.probs.device)
+        """nan: the values are names."""
+        return B.full(tuple(self._batch_shape), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     variance = mean
 
@@ -46,25 +67,148 @@ class Categorical(Distribution):
         return B.argmax(self.probs, -1)
 
     def _draw(self, sample_shape):
-        n = 1
-        for size in sample_shape:
-            n *= size
-        rows = B.reshape(self.probs, (-1, self._num_events))
-        return B.reshape(B.t(B.multinomial(rows, n, True)), self._extended_shape(sample_shape))
+        rows = self.probs.reshape((-1, self._num_events))
+        return B.multinomial(rows, math.prod(sample_shape), True).T.reshape(tuple(self._extended_shape(sample_shape)))
 
-    def _supported(self, value):
-        return B.logical_and(B.ge(value, 0), B.lt(value, self._num_events))
-
-    def log_prob(self, value):
-        self._check(value)
+    def _log_prob(self, value):
         index = value.long().unsqueeze(-1)
         shape = B.broadcast_shapes(index.shape[:-1], self.logits.shape[:-1])
-        return B.gather(B.expand(self.logits, (*shape, self._num_events)), -1, B.expand(index, (*shape, 1))).squeeze(-1)
+        return B.gather(self.logits.expand((*shape, self._num_events)), -1, index.expand((*shape, 1))).squeeze(-1)
 
     def entropy(self):
-        return -B.sum(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs, -1)
+        return -(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand=True):
-        """0 to K-1, over a first dim."""
-        values = B.arange(self._num_events, device=self.probs.device).view(-1, *[1] * len(self._batch_shape))
-        return B.expand(values, (-1, *self._batch_shape)) if expand else values
+    def _values(self):
+        return B.arange(self._num_events, device=self._given.device)
+
+
+class OneHotCategorical(Distribution):
+    """The variables of `Categorical` as vectors of zeros with a one at the place drawn."""
+
+    has_enumerate_support = True
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    @property
+    def probs(self):
+        return self._categorical.probs
+
+    @property
+    def logits(self):
+        return self._categorical.logits
+
+    @property
+    def param_shape(self):
+        return self._categorical.param_shape
+
+    @property
+    def mean(self):
+        return self.probs
+
+    @property
+    def mode(self):
+        return self._one_hot(self._categorical.mode)
+
+    @property
+    def variance(self):
+        return self.probs * (1 - self.probs)
+
+    def _one_hot(self, places):
+        zeros = B.zeros((*places.shape, *self._event_shape), dtype=self.probs.dtype, device=self.probs.device)
+        return zeros.scatter(-1, places.unsqueeze(-1), 1.0)
+
+    def _draw(self, sample_shape):
+        return self._one_hot(self._categorical.sample(sample_shape))
+
+    def _log_prob(self, value):
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self):
+        return self._categorical.entropy()
+
+    def _values(self):
+        return B.eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """`OneHotCategorical` whose draws have the gradient of `probs` (Bengio et al. 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape=()):
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithm of a relaxed one-hot variable (Maddison et al. 2017): log_softmax((logits + Gumbel noise) / temperature)."""
+
+    has_rsample = True
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self._categorical, self.temperature = Categorical(probs, logits), temperature
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = super().expand(batch_shape, _instance)
+        new.temperature = self.temperature                           # one for all
+        return new
+
+    @property
+    def probs(self):
+        return self._categorical.probs
+
+    @property
+    def logits(self):
+        return self._categorical.logits
+
+    @property
+    def param_shape(self):
+        return self._categorical.param_shape
+
+    def _draw(self, sample_shape):
+        noise = clamp_probs(uniform(self._extended_shape(sample_shape), self.logits))
+        return B.log_softmax((self.logits - (-noise.log()).log()) / self.temperature, -1)
+
+    def _log_prob(self, value):
+        k, temperature = self._event_shape[0], self.temperature
+        log_temperature = temperature.log() if hasattr(temperature, "log") else math.log(temperature)
+        return B.log_softmax(self.logits - value * temperature, -1).sum(-1) + math.lgamma(k) + (k - 1) * log_temperature
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Vectors on the simplex that tend to one-hot vectors as the temperature falls to 0, with gradients (Jang et al. 2017).
+
+    Args:
+        temperature: a tensor, or a number.
+        probs, logits: as for Categorical, one of them.
+        validate_args: as for Distribution.
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self):
+        return self.base_dist.temperature
+
+    @property
+    def probs(self):
+        return self.base_dist.probs
+
+    @property
+    def logits(self):
+        return self.base_dist.logits
