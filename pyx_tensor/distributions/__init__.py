@@ -2,6 +2,8 @@
 
 Families stand together in a module; `constraints` says what parameters and values may be, `transforms` maps variables, `kl` has divergences.
 """
+import sys as _sys
+
 from . import constraints, transforms
 from .bernoulli import Bernoulli, ContinuousBernoulli, RelaxedBernoulli
 from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough, RelaxedOneHotCategorical
@@ -30,3 +32,13 @@ __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Co
            "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT",
            "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "kl_divergence", "register_kl",
            "transform_to", "transforms", *transforms.__all__]
+
+# Modules by PyTorch's names, for programs that import from them; here a family stands with its kin.
+_HOMES = {"bernoulli": "continuous_bernoulli relaxed_bernoulli", "categorical": "one_hot_categorical relaxed_categorical",
+          "counts": "binomial multinomial geometric poisson negative_binomial", "dirichlet": "beta kumaraswamy",
+          "exponential": "weibull pareto generalized_pareto", "gamma": "chi2 inverse_gamma studentT fishersnedecor",
+          "location_scale": "laplace cauchy half_cauchy gumbel von_mises", "matrices": "wishart lkj_cholesky",
+          "multivariate_normal": "lowrank_multivariate_normal", "normal": "log_normal half_normal logistic_normal"}
+for _home, _names in _HOMES.items():
+    for _name in _names.split():
+        globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = globals()[_home]

@@ -23,7 +23,9 @@ class Constraint:
         raise NotImplementedError(f"{type(self).__name__} has no check")
 
     def __repr__(self):
-        return f"{type(self).__name__.lstrip('_')}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
+        """As PyTorch's messages have it: GreaterThan(lower_bound=0.0)."""
+        name = "".join(part[0].upper() + part[1:] for part in type(self).__name__.split("_") if part)
+        return f"{name}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
 
 class _Dependent(Constraint):
@@ -39,6 +41,9 @@ class _Dependent(Constraint):
 
     def check(self, value):
         raise ValueError("Cannot determine validity of dependent constraint")
+
+    def __repr__(self):
+        return "Dependent()"
 
 
 def is_dependent(constraint):
@@ -128,7 +133,7 @@ class integer_interval(interval):
         return (value % 1 == 0) & super().check(value)
 
 
-class _WholeFrom(greater_than_eq):
+class _IntegerGreaterThan(greater_than_eq):
     is_discrete = True
 
     def check(self, value):
@@ -154,6 +159,9 @@ class independent(Constraint):
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
         found = self.base_constraint.check(value)
         return found.reshape((*found.shape[:found.ndim - self.reinterpreted_batch_ndims], -1)).all(-1)
+
+    def __repr__(self):
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(Constraint):
@@ -221,6 +229,12 @@ class cat(_Joined):
 class stack(_Joined):
     """Constraints for the places of a dim, one each."""
 
+    @property
+    def event_dim(self):
+        """The dim of places belongs to the event where it lies in it, or next to it."""
+        inner = super().event_dim
+        return inner + 1 if self.dim + inner < 0 else inner
+
     def check(self, value):
         if not -value.ndim <= self.dim < value.ndim:
             raise AssertionError(f"dim {self.dim} out of range for a value of {value.ndim} dims")
@@ -268,7 +282,7 @@ boolean = _Where("Boolean", lambda value: (value == 0) | (value == 1), is_discre
 real = _Where("Real", lambda value: value == value)
 real_vector = independent(real, 1)
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
-positive_integer, nonnegative_integer = _WholeFrom(1), _WholeFrom(0)
+positive_integer, nonnegative_integer = _IntegerGreaterThan(1), _IntegerGreaterThan(0)
 unit_interval = interval(0.0, 1.0)
 one_hot = _Where("OneHot", lambda value: ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1), is_discrete=True, event_dim=1)
 simplex = _Where("Simplex", lambda value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), event_dim=1)

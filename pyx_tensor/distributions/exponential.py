@@ -160,8 +160,9 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self):
+        """nan where there is none, as PyTorch has it."""
         c = self.concentration
-        return B.where(c < 1, self.loc + self.scale / (1 - c), math.inf)
+        return B.where(c < 1, self.loc + self.scale / (1 - c), math.nan)
 
     @property
     def mode(self):
@@ -170,7 +171,7 @@ class GeneralizedPareto(Distribution):
     @property
     def variance(self):
         c = self.concentration
-        return B.where(c < 0.5, self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c)), math.inf)
+        return B.where(c < 0.5, self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
 
     def _draw(self, sample_shape):
         return self.icdf(uniform(self._extended_shape(sample_shape), self.loc))

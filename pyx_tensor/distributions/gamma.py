@@ -45,9 +45,7 @@ class Gamma(ExponentialFamily):
 
     def _draw(self, sample_shape):
         shape = tuple(self._extended_shape(sample_shape))
-        value = B._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)           # the history stays: what is clamped is next to 0
-        return value
+        return (B._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)).clamp(min=finfo(self.rate.dtype).tiny)
 
     def _log_prob(self, value):
         a = self.concentration

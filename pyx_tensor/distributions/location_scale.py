@@ -84,7 +84,7 @@ class Cauchy(Distribution):
 
     @property
     def variance(self):
-        return nan_like(self.loc)
+        return B.full_like(self.loc, math.inf)
 
     def _draw(self, sample_shape):
         noise = B.empty(tuple(self._extended_shape(sample_shape)), dtype=self.loc.dtype, device=self.loc.device).cauchy_()

@@ -100,7 +100,7 @@ class PositiveDefiniteTransform(_OfEvents):
         return LowerCholeskyTransform().inv(B.linalg_cholesky(y))
 
 
-class CorrCholeskyTransform(_OfEvents):
+class CorrCholeskyTransform(Transform):
     """Vectors of D(D-1)/2 numbers to Cholesky factors of D x D correlation matrices (Lewandowski, Kurowicka and Joe, 2009).
 
     tanh(x) are the partial correlations below the diagonal, row by row. Each takes its part of what the row's squares have left to 1.
