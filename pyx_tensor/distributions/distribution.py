@@ -65,7 +65,7 @@ class Distribution:
         >>> Normal(0.0, 1.0).expand((2, 3)).batch_shape
         torch.Size([2, 3])
         """
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._get_checked_instance(type(self), _instance)
         own = len(self._batch_shape)
         new.__dict__.update(self.__dict__)
         for name, part in self.__dict__.items():
@@ -75,6 +75,13 @@ class Distribution:
                 new.__dict__[name] = part.expand((*batch_shape, *part.batch_shape[own:]))
         new._batch_shape = Size(batch_shape)
         return new
+
+    def _get_checked_instance(self, cls, _instance=None):
+        """The object that an `expand` fills in; subclasses of users call it, by PyTorch's name."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define "
+                                      "a custom .expand() method.")
+        return type(self).__new__(type(self)) if _instance is None else _instance
 
     # --- validation ---------------------------------------------------------------------------------------------------
     @property
