@@ -47,7 +47,8 @@ def test_moments_of_draws():
 
 def test_entropy_and_divergence_are_means_of_log_prob():
     torch.manual_seed(1)
-    for p, q in ((Normal(0.0, 1.0), Normal(0.5, 2.0)), (Exponential(1.0), Exponential(0.5)), (Bernoulli(0.2), Bernoulli(0.6)), (Uniform(0.0, 1.0), Uniform(-1.0, 2.0)),
+    for p, q in ((Normal(0.0, 1.0), Normal(0.5, 2.0)), (Exponential(1.0), Exponential(0.5)), (Bernoulli(0.2), Bernoulli(0.6)),
+                 (Uniform(0.0, 1.0), Uniform(-1.0, 2.0)),
                  (Categorical(torch.tensor([0.2, 0.8])), Categorical(torch.tensor([0.5, 0.5])))):
         x = p.sample((50_000,))
         assert -p.log_prob(x).mean().item() == pytest.approx(p.entropy().item(), abs=0.02)

@@ -5,8 +5,8 @@ Families stand together in a module; `constraints` says what parameters and valu
 import sys as _sys
 
 from . import constraints, transforms
-from .bernoulli import Bernoulli, ContinuousBernoulli, RelaxedBernoulli
-from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough, RelaxedOneHotCategorical
+from .bernoulli import Bernoulli, ContinuousBernoulli
+from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough
 from .constraint_registry import biject_to, transform_to
 from .counts import Binomial, Geometric, Multinomial, NegativeBinomial, Poisson
 from .dirichlet import Beta, Dirichlet, Kumaraswamy
@@ -21,8 +21,9 @@ from .matrices import LKJCholesky, Wishart
 from .mixture_same_family import MixtureSameFamily
 from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
 from .normal import HalfNormal, LogisticNormal, LogNormal, Normal
+from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from .transformed_distribution import TransformedDistribution
-from .transforms import *  # noqa: F403 (its __all__)
+from .transforms import *  # noqa: F401, F403 (its __all__)
 from .uniform import Uniform
 
 __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet", "Distribution", "Exponential",
@@ -34,7 +35,7 @@ __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Co
            "transform_to", "transforms", *transforms.__all__]
 
 # Modules by PyTorch's names, for programs that import from them; here a family stands with its kin.
-_HOMES = {"bernoulli": "continuous_bernoulli relaxed_bernoulli", "categorical": "one_hot_categorical relaxed_categorical",
+_HOMES = {"bernoulli": "continuous_bernoulli", "categorical": "one_hot_categorical", "relaxed": "relaxed_bernoulli relaxed_categorical",
           "counts": "binomial multinomial geometric poisson negative_binomial", "dirichlet": "beta kumaraswamy",
           "exponential": "weibull pareto generalized_pareto", "gamma": "chi2 inverse_gamma studentT fishersnedecor",
           "location_scale": "laplace cauchy half_cauchy gumbel von_mises", "matrices": "wishart lkj_cholesky",

@@ -3,11 +3,8 @@ import math
 
 from ..core.record import namespace as B
 from . import constraints
-from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .transformed_distribution import TransformedDistribution
-from .transforms import SigmoidTransform
-from .utils import (broadcast_all, clamp_probs, lazy_property, logits_to_probs, one_of, probs_to_logits, uniform)
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, one_of, probs_to_logits, uniform
 
 
 class ByChance:
@@ -114,7 +111,7 @@ class ContinuousBernoulli(ByChance, ExponentialFamily):
         self._lims = lims
         self._set_chance(probs, logits)
         if "probs" in self.__dict__:
-            if validate_args is not None and not bool(constraints.unit_interval.check(self.probs.detach()).all()) and validate_args:
+            if validate_args and not bool(constraints.unit_interval.check(self.probs.detach()).all()):
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
         super().__init__(self._given.shape, validate_args=validate_args)
@@ -172,59 +169,3 @@ class ContinuousBernoulli(ByChance, ExponentialFamily):
         outside = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         safe = B.where(outside, x, self._lims[0] - 0.5)
         return B.where(outside, B.expm1(safe).abs().log() - safe.abs().log(), 0.5 * x + x ** 2 / 24 - x ** 4 / 2880)
-
-
-class LogitRelaxedBernoulli(ByChance, Distribution):
-    """The logit of a relaxed Bernoulli variable (Maddison et al. 2017): (logits + logistic noise) / temperature."""
-
-    has_rsample = True
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.real
-
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        self.temperature = temperature
-        self._set_chance(probs, logits)
-        super().__init__(self._given.shape, validate_args=validate_args)
-
-    def expand(self, batch_shape, _instance=None):
-        new = super().expand(batch_shape, _instance)
-        new.temperature = self.temperature                           # one for all
-        return new
-
-    def _draw(self, sample_shape):
-        p = clamp_probs(self.probs)
-        noise = clamp_probs(uniform(self._extended_shape(sample_shape), p))
-        return (noise.log() - B.log1p(-noise) + p.log() - B.log1p(-p)) / self.temperature
-
-    def _log_prob(self, value):
-        left = self.logits - value * self.temperature
-        log_temperature = self.temperature.log() if hasattr(self.temperature, "log") else math.log(self.temperature)
-        return log_temperature + left + 2 * B.logsigmoid(-left)
-
-
-class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) that tend to a Bernoulli variable as the temperature falls to 0, with gradients (Maddison et al. 2017).
-
-    Args:
-        temperature: a tensor, or a number.
-        probs, logits: as for Bernoulli, one of them.
-        validate_args: as for Distribution.
-    """
-
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval
-
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        return self.base_dist.temperature
-
-    @property
-    def probs(self):
-        return self.base_dist.probs
-
-    @property
-    def logits(self):
-        return self.base_dist.logits

@@ -5,9 +5,7 @@ from ..core.record import namespace as B
 from ..core.typeinfo import finfo
 from . import constraints
 from .distribution import Distribution
-from .transformed_distribution import TransformedDistribution
-from .transforms import ExpTransform
-from .utils import clamp_probs, lazy_property, logits_to_probs, one_of, probs_to_logits, uniform
+from .utils import lazy_property, logits_to_probs, one_of, part, probs_to_logits
 
 
 class Categorical(Distribution):
@@ -94,17 +92,9 @@ class OneHotCategorical(Distribution):
         shape = self._categorical.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    @property
-    def probs(self):
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        return self._categorical.param_shape
+    probs = part("_categorical.probs")
+    logits = part("_categorical.logits")
+    param_shape = part("_categorical.param_shape")
 
     @property
     def mean(self):
@@ -145,70 +135,3 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     def rsample(self, sample_shape=()):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
-
-
-class ExpRelaxedCategorical(Distribution):
-    """The logarithm of a relaxed one-hot variable (Maddison et al. 2017): log_softmax((logits + Gumbel noise) / temperature)."""
-
-    has_rsample = True
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.real_vector
-
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        self._categorical, self.temperature = Categorical(probs, logits), temperature
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
-
-    def expand(self, batch_shape, _instance=None):
-        new = super().expand(batch_shape, _instance)
-        new.temperature = self.temperature                           # one for all
-        return new
-
-    @property
-    def probs(self):
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        return self._categorical.param_shape
-
-    def _draw(self, sample_shape):
-        noise = clamp_probs(uniform(self._extended_shape(sample_shape), self.logits))
-        return B.log_softmax((self.logits - (-noise.log()).log()) / self.temperature, -1)
-
-    def _log_prob(self, value):
-        k, temperature = self._event_shape[0], self.temperature
-        log_temperature = temperature.log() if hasattr(temperature, "log") else math.log(temperature)
-        return B.log_softmax(self.logits - value * temperature, -1).sum(-1) + math.lgamma(k) + (k - 1) * log_temperature
-
-
-class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors on the simplex that tend to one-hot vectors as the temperature falls to 0, with gradients (Jang et al. 2017).
-
-    Args:
-        temperature: a tensor, or a number.
-        probs, logits: as for Categorical, one of them.
-        validate_args: as for Distribution.
-    """
-
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.simplex
-
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        return self.base_dist.temperature
-
-    @property
-    def probs(self):
-        return self.base_dist.probs
-
-    @property
-    def logits(self):
-        return self.base_dist.logits

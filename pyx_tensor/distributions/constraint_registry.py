@@ -3,6 +3,8 @@
 `biject_to(constraint)` gives a bijection, for variables whose density matters; `transform_to(constraint)` may give a simpler map onto the
 region, for parameters that are to be optimised.
 """
+from functools import partial
+
 from . import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -63,14 +65,8 @@ transform_to.register(constraints.positive_semidefinite, lambda constraint: tran
 _in_both(constraints.corr_cholesky)(lambda constraint: transforms.CorrCholeskyTransform())
 
 
-def _independent_by(registry):
-    def make(constraint):
-        return transforms.IndependentTransform(registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
-    return make
-
-
-def _beside_by(registry, make):
-    return lambda constraint: make(registry, constraint)
+def _independent(registry, constraint):
+    return transforms.IndependentTransform(registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
 
 
 def _cat(registry, constraint):
@@ -82,9 +78,8 @@ def _stack(registry, constraint):
 
 
 for _registry in (biject_to, transform_to):
-    _registry.register(constraints.independent, _independent_by(_registry))
-    _registry.register(constraints.cat, _beside_by(_registry, _cat))
-    _registry.register(constraints.stack, _beside_by(_registry, _stack))
+    for _kind, _make in ((constraints.independent, _independent), (constraints.cat, _cat), (constraints.stack, _stack)):
+        _registry.register(_kind, partial(_make, _registry))
 
 
 @_in_both(constraints.greater_than, constraints.greater_than_eq)

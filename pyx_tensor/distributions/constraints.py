@@ -6,9 +6,9 @@ from ..core.dtype import by_name
 from ..core.record import namespace as B
 from ..core.typeinfo import finfo
 
-__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
-           "half_open_interval", "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
-           "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
+           "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent", "less_than",
+           "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
            "positive_semidefinite", "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval"]
 
 
@@ -202,6 +202,10 @@ class _Joined(Constraint):
             raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq, self.dim = list(cseq), dim
 
+    def _require_dim(self, value):
+        if not -value.ndim <= self.dim < value.ndim:
+            raise AssertionError(f"dim {self.dim} out of range for a value of {value.ndim} dims")
+
     @property
     def is_discrete(self):
         return any(c.is_discrete for c in self.cseq)
@@ -221,8 +225,7 @@ class cat(_Joined):
             raise AssertionError(f"cseq and lengths must have the same length, got {len(self.cseq)} and {len(self.lengths)}")
 
     def check(self, value):
-        if not -value.ndim <= self.dim < value.ndim:
-            raise AssertionError(f"dim {self.dim} out of range for a value of {value.ndim} dims")
+        self._require_dim(value)
         return B.cat([c.check(part) for c, part in zip(self.cseq, value.split(self.lengths, self.dim))], self.dim)
 
 
@@ -236,8 +239,7 @@ class stack(_Joined):
         return inner + 1 if self.dim + inner < 0 else inner
 
     def check(self, value):
-        if not -value.ndim <= self.dim < value.ndim:
-            raise AssertionError(f"dim {self.dim} out of range for a value of {value.ndim} dims")
+        self._require_dim(value)
         return B.stack([c.check(value.select(self.dim, i)) for i, c in enumerate(self.cseq)], self.dim)
 
 

@@ -9,7 +9,7 @@ from .categorical import Categorical
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .gamma import Gamma
-from .utils import broadcast_all, uniform
+from .utils import broadcast_all, part, uniform
 
 
 class Binomial(ByChance, Distribution):
@@ -90,17 +90,9 @@ class Multinomial(Distribution):
     def support(self):
         return constraints.multinomial(self.total_count)
 
-    @property
-    def probs(self):
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        return self._categorical.param_shape
+    probs = part("_categorical.probs")
+    logits = part("_categorical.logits")
+    param_shape = part("_categorical.param_shape")
 
     @property
     def mean(self):
@@ -203,7 +195,10 @@ class Poisson(ExponentialFamily):
 
 
 class NegativeBinomial(ByChance, Distribution):
-    """How many trials succeed, each with probability `probs` (or by `logits`), before `total_count` have failed; `total_count` may be any number > 0."""
+    """How many trials succeed, each with probability `probs` (or by `logits`), before `total_count` have failed.
+
+    `total_count` may be any number > 0.
+    """
 
     arg_constraints = {"total_count": constraints.nonnegative, "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}
     support = constraints.nonnegative_integer

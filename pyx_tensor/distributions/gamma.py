@@ -8,7 +8,7 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
-from .utils import broadcast_all, lbeta, standard_normal
+from .utils import broadcast_all, lbeta, part, standard_normal
 
 
 class Gamma(ExponentialFamily):
@@ -89,13 +89,8 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(B.tensor(-1, dtype=base.rate.dtype, device=base.rate.device)), validate_args=validate_args)
 
-    @property
-    def concentration(self):
-        return self.base_dist.concentration
-
-    @property
-    def rate(self):
-        return self.base_dist.rate
+    concentration = part("base_dist.concentration")
+    rate = part("base_dist.rate")
 
     @property
     def mean(self):

@@ -2,7 +2,7 @@
 from ..core.size import Size
 from . import constraints
 from .distribution import Distribution
-from .utils import sum_rightmost
+from .utils import part, sum_rightmost
 
 
 class Independent(Distribution):
@@ -26,14 +26,13 @@ class Independent(Distribution):
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         batch, events = base_distribution.batch_shape, base_distribution.event_shape
         if reinterpreted_batch_ndims > len(batch):
-            raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {reinterpreted_batch_ndims} vs {len(batch)}")
+            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                             f"actual {reinterpreted_batch_ndims} vs {len(batch)}")
         cut = len(batch) - reinterpreted_batch_ndims
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         super().__init__(batch[:cut], Size((*batch[cut:], *events)), validate_args=validate_args)
 
-    @property
-    def has_rsample(self):
-        return self.base_dist.has_rsample
+    has_rsample = part("base_dist.has_rsample")
 
     @property
     def has_enumerate_support(self):
@@ -44,17 +43,9 @@ class Independent(Distribution):
         found = self.base_dist.support
         return constraints.independent(found, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else found
 
-    @property
-    def mean(self):
-        return self.base_dist.mean
-
-    @property
-    def mode(self):
-        return self.base_dist.mode
-
-    @property
-    def variance(self):
-        return self.base_dist.variance
+    mean = part("base_dist.mean")
+    mode = part("base_dist.mode")
+    variance = part("base_dist.variance")
 
     def sample(self, sample_shape=()):
         return self.base_dist.sample(sample_shape)

@@ -14,7 +14,29 @@ def _spanning(constraint, event_dim):
     return constraints.independent(constraint, more) if more > 0 else constraint
 
 
-class ComposeTransform(Transform):
+class _OfParts(Transform):
+    """A transform that keeps others, in a list `parts`, which have its cache size."""
+
+    def __init__(self, parts, cache_size=0):
+        super().__init__(cache_size)
+        self.parts = self._cached(parts, cache_size)
+
+    @staticmethod
+    def _cached(parts, cache_size):
+        return [part.with_cache(cache_size) if cache_size else part for part in parts]
+
+    def with_cache(self, cache_size=1):
+        new = super().with_cache(cache_size)
+        if new is not self:
+            new.parts = self._cached(self.parts, cache_size)
+        return new
+
+    @property
+    def bijective(self):
+        return all(part.bijective for part in self.parts)
+
+
+class ComposeTransform(_OfParts):
     """Transforms one after the other; none at all is the identity.
 
     >>> import pyx_tensor as torch
@@ -22,14 +44,6 @@ class ComposeTransform(Transform):
     >>> ComposeTransform([AffineTransform(1.0, 2.0), ExpTransform()])(torch.tensor([-0.5]))
     tensor([1.])
     """
-
-    def __init__(self, parts, cache_size=0):
-        super().__init__(cache_size)
-        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
-
-    @property
-    def bijective(self):
-        return all(part.bijective for part in self.parts)
 
     @property
     def domain(self):
@@ -61,9 +75,6 @@ class ComposeTransform(Transform):
         inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
         inverse._cache_size = self._cache_size
         return inverse
-
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else ComposeTransform(self.parts, cache_size)
 
     def __call__(self, x):
         for part in self.parts:
@@ -109,16 +120,17 @@ class ComposeTransform(Transform):
 identity_transform = ComposeTransform([])
 
 
-class IndependentTransform(Transform):
+class IndependentTransform(_OfParts):
     """A transform whose `reinterpreted_batch_ndims` last batch dims belong to the event: log-determinants are summed over them."""
 
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
-        super().__init__(cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        super().__init__([base_transform], cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
+    @property
+    def base_transform(self):
+        """The transform that it is made of."""
+        return self.parts[0]
 
     @property
     def domain(self):
@@ -127,10 +139,6 @@ class IndependentTransform(Transform):
     @property
     def codomain(self):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    @property
-    def bijective(self):
-        return self.base_transform.bijective
 
     @property
     def sign(self):
@@ -178,9 +186,6 @@ class ReshapeTransform(Transform):
     def codomain(self):
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size)
-
     def _call(self, x):
         return x.reshape((*x.shape[:x.ndim - len(self.in_shape)], *self.out_shape))
 
@@ -207,18 +212,19 @@ def _exchanged(shape, old, new):
     return Size((*shape[:cut], *new))
 
 
-class _Beside(Transform):
+class _Beside(_OfParts):
     """Transforms for parts of a tensor along a dim; a subclass says `_split` and `_join`."""
 
     def __init__(self, tseq, dim=0, cache_size=0):
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
-        super().__init__(cache_size)
-        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq), dim
+        super().__init__(tseq, cache_size)
+        self.dim = dim
 
     @property
-    def bijective(self):
-        return all(t.bijective for t in self.transforms)
+    def transforms(self):
+        """The parts' transforms."""
+        return self.parts
 
     def _call(self, x):
         return self._join([t(part) for t, part in zip(self.transforms, self._split(x))])
@@ -253,9 +259,6 @@ class CatTransform(_Beside):
     def codomain(self):
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
-
     def _split(self, value):
         if not -value.ndim <= self.dim < value.ndim or value.shape[self.dim] != self.length:
             raise AssertionError(f"CatTransform: expected {self.length} places along dim {self.dim}, got shape {tuple(value.shape)}")
@@ -283,9 +286,6 @@ class StackTransform(_Beside):
     @property
     def codomain(self):
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
-
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _split(self, value):
         if not -value.ndim <= self.dim < value.ndim or value.shape[self.dim] != len(self.transforms):

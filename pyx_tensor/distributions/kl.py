@@ -12,7 +12,7 @@ from .exponential import Exponential, Pareto
 from .gamma import Gamma
 from .independent import Independent
 from .location_scale import Cauchy, Gumbel, Laplace
-from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal, half_log_det, squared_length_in
+from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
 from .normal import HalfNormal, Normal
 from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
@@ -186,32 +186,16 @@ def _(p, q):
     return (q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1).masked_fill(p.scale < q.scale, math.inf)
 
 
-# --- normal vectors: half of log det(q) - log det(p) + trace(q^-1 p) + distance of the means under q - n -------------
-def _columns_in(q, matrix):
-    """The trace of matrix^T q^-1 matrix, by columns."""
-    if isinstance(q, LowRankMultivariateNormal):
-        scaled = matrix / q.cov_diag.unsqueeze(-1)
-        part = B.linalg_solve_triangular(q._capacitance_tril, q.cov_factor.mT @ scaled, upper=False)
-        return (matrix * scaled).sum((-2, -1)) - part.square().sum((-2, -1))
-    return B.linalg_solve_triangular(q._scale_tril, matrix, upper=False).square().sum((-2, -1))
-
-
-def _distance_in(q, x):
-    return q.squared_distance(x) if isinstance(q, LowRankMultivariateNormal) else squared_length_in(q._scale_tril, x)
-
-
-def _log_det(d):
-    return d.log_det() if isinstance(d, LowRankMultivariateNormal) else 2 * half_log_det(d._scale_tril)
-
-
+# --- normal vectors -------------------------------------------------------------------------------------------------
 def _of_vectors(p, q):
+    """Half of log det(q) - log det(p) + trace(q^-1 p) + distance of the means under q - n."""
     if p.event_shape != q.event_shape:
         raise ValueError("KL-divergence between two normal distributions of vectors with different event shapes cannot be computed")
     if isinstance(p, LowRankMultivariateNormal):
-        trace = _columns_in(q, p.cov_factor) + _columns_in(q, B.diag_embed(p.cov_diag.sqrt()))
+        trace = q._trace(p.cov_factor) + q._trace(B.diag_embed(p.cov_diag.sqrt()))
     else:
-        trace = _columns_in(q, p._scale_tril)
-    return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance_in(q, p.loc - q.loc) - p.event_shape[0])
+        trace = q._trace(p._scale_tril)
+    return 0.5 * (q._log_det() - p._log_det() + trace + q._squared_distance(p.loc - q.loc) - p.event_shape[0])
 
 
 for _p in (MultivariateNormal, LowRankMultivariateNormal):

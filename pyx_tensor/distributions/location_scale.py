@@ -10,7 +10,7 @@ from .normal import Folded
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
-from .utils import EULER, broadcast_all, nan_like, uniform
+from .utils import EULER, broadcast_all, nan_like, part, uniform
 
 
 class Laplace(Distribution):
@@ -115,9 +115,7 @@ class HalfCauchy(Folded):
     def mean(self):
         return B.full_like(self.scale, math.inf)
 
-    @property
-    def variance(self):
-        return self.base_dist.variance
+    variance = part("base_dist.variance")
 
 
 class Gumbel(TransformedDistribution):

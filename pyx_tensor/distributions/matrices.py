@@ -6,10 +6,10 @@ from ..core.record import namespace as B
 from ..core.typeinfo import finfo
 from . import constraints
 from .dirichlet import Beta
-from .exp_family import ExponentialFamily
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .gamma import Chi2
-from .multivariate_normal import ByCovariance, half_log_det, inverse_lower
+from .multivariate_normal import ByCovariance, half_log_det
 from .utils import broadcast_all, standard_normal
 
 
@@ -78,9 +78,9 @@ class Wishart(ByCovariance, ExponentialFamily):
 
     def _log_prob(self, value):
         nu, n = self.df, self._event_shape[-1]
-        inner = B.cholesky_solve(value, self._scale_tril.expand(value.shape)) if value.ndim else value
+        trace = (self.precision_matrix * value).sum((-2, -1))
         return (-nu * (n * math.log(2) / 2 + half_log_det(self._scale_tril)) - B.mvlgamma(nu / 2, n)
-                + (nu - n - 1) / 2 * B.linalg_slogdet(value)[1] - inner.diagonal(dim1=-2, dim2=-1).sum(-1) / 2)
+                + (nu - n - 1) / 2 * B.linalg_slogdet(value)[1] - trace / 2)
 
     def entropy(self):
         nu, n = self.df, self._event_shape[-1]

@@ -12,9 +12,9 @@ def times_vector(matrix, vector):
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 
-def squared_length_in(lower, x):
-    """|L^-1 x|² for lower triangular L: the squared Mahalanobis distance under the covariance L L^T, over batches of both."""
-    return B.linalg_solve_triangular(lower, x.unsqueeze(-1), upper=False).square().sum((-2, -1))
+def squared_norm_in(lower, matrix):
+    """The squared Frobenius norm of L^-1 M for lower triangular L: of one column, its squared Mahalanobis distance under L L^T."""
+    return B.linalg_solve_triangular(lower, matrix, upper=False).square().sum((-2, -1))
 
 
 def half_log_det(lower):
@@ -71,7 +71,38 @@ class ByCovariance:
         return B.cholesky_inverse(self._scale_tril)
 
 
-class MultivariateNormal(ByCovariance, Distribution):
+class NormalVectors(Distribution):
+    """What normal distributions of vectors share; they say `_log_det` of the covariance, and the squared distance from the mean under it."""
+
+    has_rsample = True
+    support = constraints.real_vector
+
+    @property
+    def mean(self):
+        return self.loc
+
+    mode = mean
+
+    def _log_prob(self, value):
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + self._squared_distance(value - self.loc))
+
+    def entropy(self):
+        return 0.5 * (self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._log_det())
+
+    def _log_det(self):
+        """The log-determinant of the covariance matrix."""
+        raise NotImplementedError
+
+    def _trace(self, matrix):
+        """The trace of matrix^T covariance^-1 matrix, over batches of both."""
+        raise NotImplementedError
+
+    def _squared_distance(self, x):
+        """x^T covariance^-1 x"""
+        return self._trace(x.unsqueeze(-1))
+
+
+class MultivariateNormal(ByCovariance, NormalVectors):
     """The normal distribution of vectors, of mean `loc` and a covariance.
 
     Args:
@@ -85,10 +116,8 @@ class MultivariateNormal(ByCovariance, Distribution):
     tensor(-1.8379)
     """
 
-    has_rsample = True
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
                        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
-    support = constraints.real_vector
 
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         if loc.ndim < 1:
@@ -101,27 +130,20 @@ class MultivariateNormal(ByCovariance, Distribution):
         self._set_scale(name, self.__dict__[name])
 
     @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
-
-    @property
     def variance(self):
         return self._scale_tril.square().sum(-1)
 
     def _draw(self, sample_shape):
         return self.loc + times_vector(self._scale_tril, standard_normal(self._extended_shape(sample_shape), self.loc))
 
-    def _log_prob(self, value):
-        distance = squared_length_in(self._scale_tril, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_det(self._scale_tril)
+    def _log_det(self):
+        return 2 * half_log_det(self._scale_tril)
 
-    def entropy(self):
-        return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + half_log_det(self._scale_tril)
+    def _trace(self, matrix):
+        return squared_norm_in(self._scale_tril, matrix)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(NormalVectors):
     """The normal distribution of covariance W W^T + diag(d), computed with matrices of W's few columns by Woodbury's identity.
 
     Args:
@@ -131,10 +153,8 @@ class LowRankMultivariateNormal(Distribution):
         validate_args: as for Distribution.
     """
 
-    has_rsample = True
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
                        "cov_diag": constraints.independent(constraints.positive, 1)}
-    support = constraints.real_vector
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
         if loc.ndim < 1:
@@ -151,12 +171,6 @@ class LowRankMultivariateNormal(Distribution):
         self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
         super().__init__(batch, loc.shape[-1:], validate_args=validate_args)
         self._capacitance_tril = capacitance_tril(self.cov_factor, self.cov_diag)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
 
     @lazy_property
     def variance(self):
@@ -185,20 +199,12 @@ class LowRankMultivariateNormal(Distribution):
         alone = standard_normal(shape, self.loc)
         return self.loc + times_vector(self.cov_factor, in_factor) + self.cov_diag.sqrt() * alone
 
-    def log_det(self):
-        """The log-determinant of the covariance matrix."""
+    def _log_det(self):
         return 2 * half_log_det(self._capacitance_tril) + self.cov_diag.log().sum(-1)
 
-    def squared_distance(self, x):
-        """x^T covariance^-1 x"""
-        scaled = x / self.cov_diag
-        return (x * scaled).sum(-1) - squared_length_in(self._capacitance_tril, times_vector(self.cov_factor.mT, scaled))
-
-    def _log_prob(self, value):
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self.log_det() + self.squared_distance(value - self.loc))
-
-    def entropy(self):
-        return 0.5 * (self._event_shape[0] * (1 + math.log(2 * math.pi)) + self.log_det())
+    def _trace(self, matrix):
+        scaled = matrix / self.cov_diag.unsqueeze(-1)
+        return (matrix * scaled).sum((-2, -1)) - squared_norm_in(self._capacitance_tril, self.cov_factor.mT @ scaled)
 
 
 def capacitance_tril(factor, diag):

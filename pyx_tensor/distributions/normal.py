@@ -6,7 +6,7 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, ExpTransform, StickBreakingTransform
-from .utils import HALF_LOG_TWO_PI, broadcast_all, standard_normal
+from .utils import HALF_LOG_TWO_PI, broadcast_all, part, standard_normal
 
 
 class Normal(ExponentialFamily):
@@ -77,13 +77,8 @@ class LogNormal(TransformedDistribution):
     def __init__(self, loc, scale, validate_args=None):
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self):
-        return self.base_dist.loc
-
-    @property
-    def scale(self):
-        return self.base_dist.scale
+    loc = part("base_dist.loc")
+    scale = part("base_dist.scale")
 
     @property
     def mean(self):
@@ -109,9 +104,7 @@ class Folded(TransformedDistribution):
     def __init__(self, base, validate_args=None):
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self):
-        return self.base_dist.scale
+    scale = part("base_dist.scale")
 
     @property
     def mode(self):
@@ -158,10 +151,5 @@ class LogisticNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base if base.batch_shape else base.expand((1,)), StickBreakingTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self):
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self):
-        return self.base_dist.base_dist.scale
+    loc = part("base_dist.base_dist.loc")
+    scale = part("base_dist.base_dist.scale")

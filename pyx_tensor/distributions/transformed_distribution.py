@@ -1,11 +1,10 @@
 """Distributions of transformed variables."""
 from ..autograd import no_grad
-from ..core.record import namespace as B
 from . import constraints
 from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
-from .utils import sum_rightmost
+from .utils import part, sum_rightmost
 
 
 class TransformedDistribution(Distribution):
@@ -48,9 +47,7 @@ class TransformedDistribution(Distribution):
         cut = len(shape) - (transform.codomain.event_dim + max(events - needed, 0))
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
-    @property
-    def has_rsample(self):
-        return self.base_dist.has_rsample
+    has_rsample = part("base_dist.has_rsample")
 
     @constraints.dependent_property
     def support(self):

@@ -5,6 +5,7 @@ a number, a vector or a matrix: the log-determinant has one value for each event
 transforms in `joined_transforms`, those of vectors and matrices in `vector_transforms`; all have their names here.
 """
 import math
+from copy import copy
 
 from ..core.record import namespace as B
 from ..core.tensor import TensorBase
@@ -57,9 +58,9 @@ class Transform:
         """The same transform with another cache."""
         if cache_size == self._cache_size:
             return self
-        if type(self).__init__ is Transform.__init__:
-            return type(self)(cache_size=cache_size)
-        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        new = copy(self)
+        Transform.__init__(new, cache_size)
+        return new
 
     def __call__(self, x):
         return self._kept(x, 0, self._call)
@@ -277,9 +278,6 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         self.exponent = exponent
 
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else PowerTransform(self.exponent, cache_size)
-
     @property
     def sign(self):
         return _sign_of(self.exponent)
@@ -329,9 +327,6 @@ class AffineTransform(Transform):
 
     codomain = domain
 
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else AffineTransform(self.loc, self.scale, self._event_dim, cache_size)
-
     @property
     def sign(self):
         return _sign_of(self.scale)
@@ -371,9 +366,6 @@ class CumulativeDistributionTransform(Transform):
     @property
     def domain(self):
         return self.distribution.support
-
-    def with_cache(self, cache_size=1):
-        return self if cache_size == self._cache_size else CumulativeDistributionTransform(self.distribution, cache_size)
 
     def _call(self, x):
         return self.distribution.cdf(x)

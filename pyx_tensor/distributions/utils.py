@@ -1,6 +1,7 @@
 """What several distributions compute with."""
 import math
 from numbers import Number
+from operator import attrgetter
 
 from ..autograd import enable_grad
 from ..core.record import namespace as B
@@ -44,6 +45,11 @@ class lazy_property:
         with enable_grad():
             value = instance.__dict__[self.name] = self.compute(instance)
         return value
+
+
+def part(path):
+    """A property that is an attribute of a distribution's part: part("base_dist.loc")."""
+    return property(attrgetter(path), doc=f"The part's: `{path}`.")
 
 
 def one_of(**given):

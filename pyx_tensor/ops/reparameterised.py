@@ -10,7 +10,7 @@ import numpy as np
 from ..core.definitions import op
 from ..core.host_data import from_host
 from ..core.record import namespace as B
-from ..core.signature import Raw, T
+from ..core.signature import T
 from .creation import from_numpy
 from .random import _checked, _host
 

@@ -18,7 +18,8 @@ PARAMETERS = {
     "Beta": [dict(concentration1=[0.5, 3.0], concentration0=[1.5, 2.0]), dict(concentration1=2.0, concentration0=3.0)],
     "Dirichlet": [dict(concentration=[0.5, 3.0, 2.0]), dict(concentration=[[0.5, 0.25], [2.0, 1.0]])],
     "Multinomial": [dict(total_count=5, probs=[0.2, 0.3, 0.5]), dict(total_count=3, logits=[[0.5, -1.0], [0.0, 2.0]])],
-    "Binomial": [dict(total_count=5, probs=[0.2, 0.7]), dict(total_count=3, logits=[[0.5], [-1.0]]), dict(total_count=[40.0, 40.0], probs=[0.5, 0.9])],
+    "Binomial": [dict(total_count=5, probs=[0.2, 0.7]), dict(total_count=3, logits=[[0.5], [-1.0]]),
+                 dict(total_count=[40.0, 40.0], probs=[0.5, 0.9])],
     "Poisson": [dict(rate=[0.5, 4.0, 30.0]), dict(rate=2.0)],
     "Geometric": [dict(probs=[0.2, 0.7]), dict(logits=[0.5, -1.0]), dict(probs=0.5)],
     "LogNormal": [dict(loc=[0.0, 1.0], scale=[1.0, 0.5]), dict(loc=0.5, scale=0.25)],
@@ -44,7 +45,8 @@ PARAMETERS = {
     "InverseGamma": [dict(concentration=[0.5, 3.0], rate=[1.0, 2.0]), dict(concentration=2.5, rate=0.5)],
     "Wishart": [dict(df=[4.0], covariance_matrix=MATRIX), dict(df=[5.0], precision_matrix=MATRIX), dict(df=[2.5], scale_tril=LOWER)],
     "LKJCholesky": [dict(dim=3, concentration=[0.5, 2.0]), dict(dim=2), dict(dim=4, concentration=1.5)],
-    "GeneralizedPareto": [dict(loc=[0.0, 1.0, 2.0], scale=[1.0, 0.5, 2.0], concentration=[0.25, -0.5, 0.0]), dict(loc=0.5, scale=2.0, concentration=1.5)],
+    "GeneralizedPareto": [dict(loc=[0.0, 1.0, 2.0], scale=[1.0, 0.5, 2.0], concentration=[0.25, -0.5, 0.0]),
+                          dict(loc=0.5, scale=2.0, concentration=1.5)],
 }
 CASES = [(name, options) for name, several in PARAMETERS.items() for options in several]
 # PyTorch's own formula gives nan there for all shapes above 1, where there is a mode.
@@ -240,7 +242,8 @@ def test_values_outside_of_the_support():
     for module in (torch, pyx_tensor):
         d = module.distributions
         for distribution, value in ((d.Bernoulli(probs=0.5), 0.5), (d.Exponential(1.0), -1.0), (d.Categorical(probs=module.ones(3)), 3.0),
-                                    (d.Normal(0.0, 1.0), float("nan")), (d.Beta(1.0, 1.0), 1.5), (d.Poisson(1.0), 0.5), (d.Binomial(3, module.tensor(0.5)), 4.0),
+                                    (d.Normal(0.0, 1.0), float("nan")), (d.Beta(1.0, 1.0), 1.5), (d.Poisson(1.0), 0.5),
+                                    (d.Binomial(3, module.tensor(0.5)), 4.0),
                                     (d.Dirichlet(module.ones(2)), [0.5, 0.6]), (d.OneHotCategorical(module.ones(2)), [1.0, 1.0]),
                                     (d.Multinomial(2, module.ones(2)), [2.0, 1.0]), (d.Uniform(0.0, 1.0), 2.0), (d.LogNormal(0.0, 1.0), -1.0)):
             with pytest.raises(ValueError, match="within the support"):
@@ -261,7 +264,8 @@ def composed(module):
             d.MixtureSameFamily(d.Categorical(module.ones(3, 2)), grid),
             d.MixtureSameFamily(d.Categorical(module.ones(3)), d.Independent(grid, 1)),
             d.TransformedDistribution(two, [d.AffineTransform(1.0, -2.0), d.ExpTransform()]),
-            d.TransformedDistribution(two, d.StickBreakingTransform()), d.TransformedDistribution(two, [d.SigmoidTransform(), d.AffineTransform(-1.0, 2.0)]),
+            d.TransformedDistribution(two, d.StickBreakingTransform()),
+            d.TransformedDistribution(two, [d.SigmoidTransform(), d.AffineTransform(-1.0, 2.0)]),
             d.TransformedDistribution(d.Uniform(0.0, 1.0), [d.SigmoidTransform().inv, d.AffineTransform(module.zeros(2), 2.0)]),
             d.TransformedDistribution(two, d.TanhTransform(cache_size=1)), d.TransformedDistribution(grid, d.ReshapeTransform((3, 2), (6,)))]
 
@@ -300,17 +304,20 @@ def transforms(module):
     d, tensor = module.distributions.transforms, module.tensor
     return [d.AbsTransform(), d.AffineTransform(tensor([1.0, 2.0, 3.0]), tensor([1.0, -2.0, 0.5])), d.AffineTransform(0.5, 2.0, event_dim=1),
             d.CatTransform([d.ExpTransform(), d.TanhTransform()], dim=-1, lengths=[1, 2]),
-            d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.SigmoidTransform()]), d.ComposeTransform([d.StickBreakingTransform(), d.AffineTransform(0.0, 2.0)]),
+            d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.SigmoidTransform()]),
+            d.ComposeTransform([d.StickBreakingTransform(), d.AffineTransform(0.0, 2.0)]),
             d.CorrCholeskyTransform(), d.CumulativeDistributionTransform(module.distributions.Normal(0.5, 2.0)), d.ExpTransform(),
             d.IndependentTransform(d.ExpTransform(), 1), d.PowerTransform(tensor(2.0)), d.ReshapeTransform((3,), (1, 3)), d.SigmoidTransform(),
-            d.SoftmaxTransform(), d.SoftplusTransform(), d.TanhTransform(), d.StackTransform([d.ExpTransform(), d.SigmoidTransform(), d.TanhTransform()], dim=-1),
+            d.SoftmaxTransform(), d.SoftplusTransform(), d.TanhTransform(),
+            d.StackTransform([d.ExpTransform(), d.SigmoidTransform(), d.TanhTransform()], dim=-1),
             d.StickBreakingTransform(), d.identity_transform, d.SigmoidTransform().inv.inv]
 
 
 @pytest.mark.parametrize("index", range(20))
 def test_transforms(index):
     ours, theirs = transforms(pyx_tensor)[index], transforms(torch)[index]
-    assert ours.bijective == theirs.bijective and ours.domain.event_dim == theirs.domain.event_dim and ours.codomain.event_dim == theirs.codomain.event_dim
+    assert ours.bijective == theirs.bijective
+    assert ours.domain.event_dim == theirs.domain.event_dim and ours.codomain.event_dim == theirs.codomain.event_dim
     x = np.random.default_rng(index).normal(size=(4, 3)).astype("float32")
     x = abs(x) if "Power" in type(ours).__name__ else x
     y = ours(pyx_tensor.tensor(x)), theirs(torch.tensor(x))
@@ -327,11 +334,12 @@ def test_transforms(index):
 
 def regions(module):
     c, tensor = module.distributions.constraints, module.tensor
-    return [c.real, c.positive, c.nonnegative, c.unit_interval, c.interval(-1.0, tensor([1.0, 2.0])), c.half_open_interval(0.0, 2.0), c.less_than(1.0),
+    return [c.real, c.positive, c.nonnegative, c.unit_interval, c.interval(-1.0, tensor([1.0, 2.0])), c.half_open_interval(0.0, 2.0),
+            c.less_than(1.0),
             c.greater_than(tensor(0.5)), c.greater_than_eq(-1.0), c.simplex, c.real_vector, c.lower_cholesky, c.corr_cholesky, c.positive_definite,
             c.independent(c.positive, 1), c.cat([c.positive, c.real], -1), c.stack([c.positive, c.unit_interval], -1),
-            c.boolean, c.integer_interval(0, 2), c.nonnegative_integer, c.positive_integer, c.one_hot, c.multinomial(2), c.symmetric, c.square, c.lower_triangular,
-            c.positive_semidefinite]
+            c.boolean, c.integer_interval(0, 2), c.nonnegative_integer, c.positive_integer, c.one_hot, c.multinomial(2), c.symmetric, c.square,
+            c.lower_triangular, c.positive_semidefinite]
 
 
 @pytest.mark.parametrize("index", range(27))
@@ -339,7 +347,8 @@ def regions(module):
 def test_regions_and_maps_to_them(index, registry):
     ours, theirs = regions(pyx_tensor)[index], regions(torch)[index]
     assert ours.is_discrete == theirs.is_discrete and ours.event_dim == theirs.event_dim
-    samples = [np.array(v, "float32") for v in ([[0.0, 1.0], [1.0, 0.0]], [[2.0, -1.0], [-1.0, 3.0]], [[0.5, 0.5], [0.25, 0.75]], [[1.0, 0.0], [0.6, 0.8]],
+    samples = [np.array(v, "float32") for v in ([[0.0, 1.0], [1.0, 0.0]], [[2.0, -1.0], [-1.0, 3.0]], [[0.5, 0.5], [0.25, 0.75]],
+                                                [[1.0, 0.0], [0.6, 0.8]],
                                                 [[np.nan, 0.5], [1.5, 2.0]], [[1.0, 1.0], [1.0, 1.0]])]
     for value in samples:
         if not (np.isnan(value).any() and ours.event_dim == 2):
