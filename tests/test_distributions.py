@@ -1,5 +1,7 @@
 """Distributions by their formulas. (Their random streams are compared with PyTorch's in the oracle tests.)"""
+import copy
 import math
+import pickle
 
 import pytest
 import pyx_tensor as torch
@@ -182,6 +184,17 @@ def test_transforms_keep_what_they_were_given():
     assert D.ExpTransform().inv.inv == D.ExpTransform() and D.ExpTransform() != D.AbsTransform()
     with pytest.raises(NotImplementedError, match="Cannot transform"):
         D.biject_to(constraints.boolean)
+
+
+def test_copies():
+    x = torch.tensor([0.5, 0.25])
+    for distribution in (D.Independent(Normal(torch.zeros(2), 1.0), 1), D.Weibull(1.0, torch.ones(2)), D.Multinomial(2, torch.ones(2)),
+                         D.LogNormal(0.0, 1.0)):
+        for again in (copy.deepcopy(distribution), pickle.loads(pickle.dumps(distribution))):
+            assert repr(again) == repr(distribution) and again.mean.tolist() == distribution.mean.tolist()
+    squashed = D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.SigmoidTransform()], cache_size=1)
+    y = squashed(x)
+    assert pickle.loads(pickle.dumps(squashed)).inv(y).tolist() == pytest.approx(x.tolist())
 
 
 def test_validation_can_be_turned_off():
