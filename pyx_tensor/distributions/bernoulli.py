@@ -100,6 +100,10 @@ class ContinuousBernoulli(ByChance, ExponentialFamily):
         probs, logits: as for Bernoulli, one of them.
         lims: where p lies between them, around 1/2, the formulas' Taylor series are taken.
         validate_args: as for Distribution.
+
+    >>> from pyx_tensor.distributions import ContinuousBernoulli
+    >>> ContinuousBernoulli(0.25).mean
+    tensor(0.4102)
     """
 
     has_rsample = True

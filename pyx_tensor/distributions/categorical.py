@@ -81,7 +81,13 @@ class Categorical(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """The variables of `Categorical` as vectors of zeros with a one at the place drawn."""
+    """The variables of `Categorical` as vectors of zeros with a one at the place drawn.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import OneHotCategorical
+    >>> OneHotCategorical(torch.tensor([1.0, 3.0])).mode
+    tensor([0., 1.])
+    """
 
     has_enumerate_support = True
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -129,7 +135,13 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose draws have the gradient of `probs` (Bengio et al. 2013)."""
+    """`OneHotCategorical` whose draws have the gradient of `probs` (Bengio et al. 2013).
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import OneHotCategoricalStraightThrough
+    >>> OneHotCategoricalStraightThrough(torch.tensor([1.0, 3.0], requires_grad=True)).rsample().requires_grad
+    True
+    """
 
     has_rsample = True
 

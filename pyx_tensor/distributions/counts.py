@@ -74,6 +74,11 @@ class Multinomial(Distribution):
     """How often each of K outcomes comes in `total_count` trials; probabilities along the last dim as for Categorical.
 
     Raises NotImplementedError for a `total_count` that isn't one int.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Multinomial
+    >>> Multinomial(4, torch.tensor([1.0, 3.0])).mean
+    tensor([1., 3.])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -123,7 +128,12 @@ class Multinomial(Distribution):
 
 
 class Geometric(ByChance, Distribution):
-    """How many trials fail before the first success, each of probability `probs` (or by `logits`, as Bernoulli)."""
+    """How many trials fail before the first success, each of probability `probs` (or by `logits`, as Bernoulli).
+
+    >>> from pyx_tensor.distributions import Geometric
+    >>> Geometric(0.25).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -161,7 +171,13 @@ class Geometric(ByChance, Distribution):
 
 
 class Poisson(ExponentialFamily):
-    """How many events come in a time in which `rate` are expected."""
+    """How many events come in a time in which `rate` are expected.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Poisson
+    >>> Poisson(2.0).log_prob(torch.tensor(0.0))
+    tensor(-2.)
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -198,6 +214,11 @@ class NegativeBinomial(ByChance, Distribution):
     """How many trials succeed, each with probability `probs` (or by `logits`), before `total_count` have failed.
 
     `total_count` may be any number > 0.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import NegativeBinomial
+    >>> NegativeBinomial(2, torch.tensor(0.75)).mean
+    tensor(6.)
     """
 
     arg_constraints = {"total_count": constraints.nonnegative, "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}

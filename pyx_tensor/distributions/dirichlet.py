@@ -75,7 +75,12 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution: density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1)."""
+    """The beta distribution: density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1).
+
+    >>> from pyx_tensor.distributions import Beta
+    >>> Beta(1.0, 3.0).mean
+    tensor(0.2500)
+    """
 
     has_rsample = True
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -128,7 +133,12 @@ class Beta(ExponentialFamily):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Kumaraswamy's distribution: with a = concentration1 and b = concentration0, density a b x^(a-1) (1 - x^a)^(b-1)."""
+    """Kumaraswamy's distribution: with a = concentration1 and b = concentration0, density a b x^(a-1) (1 - x^a)^(b-1).
+
+    >>> from pyx_tensor.distributions import Kumaraswamy
+    >>> Kumaraswamy(1.0, 3.0).mean
+    tensor(0.2500)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -66,7 +66,12 @@ class Exponential(ExponentialFamily):
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution: P(x > t) = exp(-(t / scale)^concentration)."""
+    """The Weibull distribution: P(x > t) = exp(-(t / scale)^concentration).
+
+    >>> from pyx_tensor.distributions import Weibull
+    >>> Weibull(2.0, 1.0).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -99,7 +104,12 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto distribution: P(x > t) = (scale / t)^alpha, for t >= scale."""
+    """The Pareto distribution: P(x > t) = (scale / t)^alpha, for t >= scale.
+
+    >>> from pyx_tensor.distributions import Pareto
+    >>> Pareto(1.0, 3.0).mean
+    tensor(1.5000)
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
@@ -134,6 +144,10 @@ class GeneralizedPareto(Distribution):
     """The generalised Pareto distribution, of what exceeds a threshold: P(x > t) = (1 + concentration z)^(-1 / concentration), z = (t - loc) / scale.
 
     At concentration 0 it is an exponential distribution; below 0 values end at loc - scale / concentration (Pickands 1975).
+
+    >>> from pyx_tensor.distributions import GeneralizedPareto
+    >>> GeneralizedPareto(0.0, 1.0, 0.5).mean
+    tensor(2.)
     """
 
     has_rsample = True

@@ -67,7 +67,13 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal variables: a gamma distribution of shape df / 2 and rate 1/2."""
+    """The sum of the squares of `df` standard normal variables: a gamma distribution of shape df / 2 and rate 1/2.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Chi2
+    >>> Chi2(torch.tensor(3.0)).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"df": constraints.positive}
 
@@ -80,7 +86,12 @@ class Chi2(Gamma):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x of a gamma variable x of shape `concentration` and `rate`."""
+    """1 / x of a gamma variable x of shape `concentration` and `rate`.
+
+    >>> from pyx_tensor.distributions import InverseGamma
+    >>> InverseGamma(3.0, 4.0).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
@@ -111,7 +122,12 @@ class InverseGamma(TransformedDistribution):
 
 
 class StudentT(Distribution):
-    """Student's t of `df` degrees of freedom, scaled by `scale` and moved by `loc`: a normal variable over the root of Chi2(df) / df."""
+    """Student's t of `df` degrees of freedom, scaled by `scale` and moved by `loc`: a normal variable over the root of Chi2(df) / df.
+
+    >>> from pyx_tensor.distributions import StudentT
+    >>> StudentT(4.0).variance
+    tensor(2.)
+    """
 
     has_rsample = True
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
@@ -153,7 +169,12 @@ class StudentT(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: the ratio of Chi2(df1) / df1 and Chi2(df2) / df2."""
+    """The F distribution: the ratio of Chi2(df1) / df1 and Chi2(df2) / df2.
+
+    >>> from pyx_tensor.distributions import FisherSnedecor
+    >>> FisherSnedecor(2.0, 4.0).mean
+    tensor(2.)
+    """
 
     has_rsample = True
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}

@@ -168,7 +168,13 @@ class IndependentTransform(_OfParts):
 
 
 class ReshapeTransform(Transform):
-    """Events of one shape as events of another, with as many elements; ValueError where they have not."""
+    """Events of one shape as events of another, with as many elements; ValueError where they have not.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import ReshapeTransform
+    >>> ReshapeTransform((4,), (2, 2))(torch.zeros(3, 4)).shape
+    torch.Size([3, 2, 2])
+    """
 
     bijective = True
 
@@ -234,7 +240,13 @@ class _Beside(_OfParts):
 
 
 class CatTransform(_Beside):
-    """Transforms of pieces of a tensor along `dim`, of the lengths `lengths` (1 each by default)."""
+    """Transforms of pieces of a tensor along `dim`, of the lengths `lengths` (1 each by default).
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import AbsTransform, CatTransform, ExpTransform
+    >>> CatTransform([ExpTransform(), AbsTransform()])(torch.tensor([0.0, -2.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
         super().__init__(tseq, dim, cache_size)
@@ -277,7 +289,13 @@ class CatTransform(_Beside):
 
 
 class StackTransform(_Beside):
-    """One transform for each place of `dim`."""
+    """One transform for each place of `dim`.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import AbsTransform, ExpTransform, StackTransform
+    >>> StackTransform([ExpTransform(), AbsTransform()], -1)(torch.tensor([[0.0, -2.0]]))
+    tensor([[1., 2.]])
+    """
 
     @property
     def domain(self):

@@ -64,7 +64,13 @@ class Laplace(Distribution):
 
 
 class Cauchy(Distribution):
-    """The Cauchy distribution, the ratio of two normal variables: median `loc`, quarter of the values beyond loc + scale. It has no mean."""
+    """The Cauchy distribution, the ratio of two normal variables: median `loc`, quarter of the values beyond loc + scale. It has no mean.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Cauchy
+    >>> Cauchy(1.0, 2.0).cdf(torch.tensor(3.0))
+    tensor(0.7500)
+    """
 
     has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -104,7 +110,13 @@ class Cauchy(Distribution):
 
 
 class HalfCauchy(Folded):
-    """|x| of a Cauchy variable x of median 0 and width `scale`."""
+    """|x| of a Cauchy variable x of median 0 and width `scale`.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import HalfCauchy
+    >>> HalfCauchy(2.0).cdf(torch.tensor(2.0))
+    tensor(0.5000)
+    """
 
     arg_constraints = {"scale": constraints.positive}
 
@@ -119,7 +131,12 @@ class HalfCauchy(Folded):
 
 
 class Gumbel(TransformedDistribution):
-    """Gumbel's extreme value distribution: P(x < t) = exp(-exp(-(t - loc) / scale))."""
+    """Gumbel's extreme value distribution: P(x < t) = exp(-exp(-(t - loc) / scale)).
+
+    >>> from pyx_tensor.distributions import Gumbel
+    >>> Gumbel(0.0, 1.0).mean
+    tensor(0.5772)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -162,6 +179,10 @@ class VonMises(Distribution):
     """Angles, in radians, about `loc`: density exp(concentration cos(x - loc)) / (2 pi I0(concentration)).
 
     Draws are by rejection from a wrapped Cauchy distribution (Best and Fisher 1979), in float64, and aren't differentiable.
+
+    >>> from pyx_tensor.distributions import VonMises
+    >>> VonMises(0.0, 1.0).variance
+    tensor(0.5536)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

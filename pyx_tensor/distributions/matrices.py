@@ -22,6 +22,12 @@ class Wishart(ByCovariance, ExponentialFamily):
         validate_args: as for Distribution.
 
     Draws are by Bartlett's decomposition.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import Wishart
+    >>> Wishart(torch.tensor(3.0), torch.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
     """
 
     has_rsample = True
@@ -112,6 +118,10 @@ class LKJCholesky(Distribution):
 
     Draws are by the onion method (Lewandowski, Kurowicka and Joe 2009): row after row, how long its part left of the diagonal is, and where
     it points.
+
+    >>> from pyx_tensor.distributions import LKJCholesky
+    >>> LKJCholesky(3).sample().shape
+    torch.Size([3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}

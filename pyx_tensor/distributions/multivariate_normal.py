@@ -151,6 +151,12 @@ class LowRankMultivariateNormal(NormalVectors):
         cov_factor: W, of shape (…, n, rank).
         cov_diag: d, of shape (…, n).
         validate_args: as for Distribution.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import LowRankMultivariateNormal
+    >>> LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2)).covariance_matrix
+    tensor([[2., 1.],
+            [1., 2.]])
     """
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),

@@ -69,7 +69,12 @@ class Normal(ExponentialFamily):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x) of a normal x of mean `loc` and standard deviation `scale`."""
+    """exp(x) of a normal x of mean `loc` and standard deviation `scale`.
+
+    >>> from pyx_tensor.distributions import LogNormal
+    >>> LogNormal(0.0, 1.0).mode
+    tensor(0.3679)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -125,7 +130,12 @@ class Folded(TransformedDistribution):
 
 
 class HalfNormal(Folded):
-    """|x| of a normal x of mean 0 and standard deviation `scale`."""
+    """|x| of a normal x of mean 0 and standard deviation `scale`.
+
+    >>> from pyx_tensor.distributions import HalfNormal
+    >>> HalfNormal(2.0).mean
+    tensor(1.5958)
+    """
 
     arg_constraints = {"scale": constraints.positive}
 
@@ -142,7 +152,13 @@ class HalfNormal(Folded):
 
 
 class LogisticNormal(TransformedDistribution):
-    """The simplex of K parts that K - 1 normal variables break up (`StickBreakingTransform`)."""
+    """The simplex of K parts that K - 1 normal variables break up (`StickBreakingTransform`).
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import LogisticNormal
+    >>> LogisticNormal(torch.zeros(2), torch.ones(2)).sample().shape
+    torch.Size([3])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -54,6 +54,11 @@ class RelaxedBernoulli(TransformedDistribution):
         temperature: a tensor, or a number.
         probs, logits: as for Bernoulli, one of them.
         validate_args: as for Distribution.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import RelaxedBernoulli
+    >>> RelaxedBernoulli(0.5, torch.tensor([0.1, 0.9])).sample().shape
+    torch.Size([2])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -98,6 +103,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         temperature: a tensor, or a number.
         probs, logits: as for Categorical, one of them.
         validate_args: as for Distribution.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions import RelaxedOneHotCategorical
+    >>> RelaxedOneHotCategorical(0.5, torch.ones(3)).sample().shape
+    torch.Size([3])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

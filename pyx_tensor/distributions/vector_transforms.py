@@ -18,7 +18,13 @@ class _OfEvents(Transform):
 
 
 class SoftmaxTransform(_OfEvents):
-    """Vectors to the simplex by y = exp(x) / sum, x = log(y). It is not bijective: a constant more in x changes nothing."""
+    """Vectors to the simplex by y = exp(x) / sum, x = log(y). It is not bijective: a constant more in x changes nothing.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import SoftmaxTransform
+    >>> SoftmaxTransform()(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -40,6 +46,11 @@ class StickBreakingTransform(_OfEvents):
     """Vectors of K-1 numbers to the simplex of K parts: each breaks its part off what the ones before have left.
 
     The broken fraction is sigmoid(x_k - log(K - k)) for k = 0 … K-2, so that x = 0 gives equal parts.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import StickBreakingTransform
+    >>> StickBreakingTransform()(torch.zeros(1))
+    tensor([0.5000, 0.5000])
     """
 
     domain, codomain, bijective = constraints.real_vector, constraints.simplex, True
@@ -76,7 +87,14 @@ def _last_changed(shape, by):
 
 
 class LowerCholeskyTransform(_OfEvents):
-    """Square matrices to lower triangular ones with a positive diagonal: exp of the diagonal, the part below as it is."""
+    """Square matrices to lower triangular ones with a positive diagonal: exp of the diagonal, the part below as it is.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import LowerCholeskyTransform
+    >>> LowerCholeskyTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
@@ -88,7 +106,14 @@ class LowerCholeskyTransform(_OfEvents):
 
 
 class PositiveDefiniteTransform(_OfEvents):
-    """Square matrices to positive definite ones: L @ L.T of their `LowerCholeskyTransform` L."""
+    """Square matrices to positive definite ones: L @ L.T of their `LowerCholeskyTransform` L.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import PositiveDefiniteTransform
+    >>> PositiveDefiniteTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
 
@@ -104,6 +129,12 @@ class CorrCholeskyTransform(Transform):
     """Vectors of D(D-1)/2 numbers to Cholesky factors of D x D correlation matrices (Lewandowski, Kurowicka and Joe, 2009).
 
     tanh(x) are the partial correlations below the diagonal, row by row. Each takes its part of what the row's squares have left to 1.
+
+    >>> import pyx_tensor as torch
+    >>> from pyx_tensor.distributions.transforms import CorrCholeskyTransform
+    >>> CorrCholeskyTransform()(torch.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
