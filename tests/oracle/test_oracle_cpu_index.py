@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from pyx_tensor_cpu import index, masks, search, sort
+from pyx_tensor_cpu import index, masks, runs, search, sort
 
 NAN = float("nan")
 
@@ -74,9 +74,9 @@ def test_selection(a):
     same(sort.kthvalue(a.numpy(), 2, 2, True), tuple(a.kthvalue(2, 2, keepdim=True)))
     same(sort.median(a.numpy(), 1), tuple(a.median(1)))
     n = torch.randint(0, 3, (5, 9), generator=torch.Generator().manual_seed(2))
-    same(sort.mode(n.numpy(), 1)[0], n.mode(1).values)
-    same(sort.unique(n.numpy(), True, True, True), torch.unique(n, return_inverse=True, return_counts=True))
-    same(sort.unique_consecutive(n.numpy(), True, True), torch.unique_consecutive(n, return_inverse=True, return_counts=True))
+    same(runs.mode(n.numpy(), 1)[0], n.mode(1).values)
+    same(runs.unique(n.numpy(), True, True, True), torch.unique(n, return_inverse=True, return_counts=True))
+    same(runs.unique_consecutive(n.numpy(), True, True), torch.unique_consecutive(n, return_inverse=True, return_counts=True))
 
 
 @pytest.mark.parametrize("right", [False, True])
