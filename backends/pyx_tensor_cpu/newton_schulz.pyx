@@ -27,7 +27,7 @@ cdef extern from "bfloat16_tiles.h" nogil:
     bint tiles_available()
     void tiles_load(bfloat16* to, const float* m, i64 rows, i64 columns, i64 down, i64 across)
     void tiles_store(float* to, bfloat16* m, i64 rows, i64 columns, i64 across)
-    void tiles_pack(bfloat16* to, bfloat16* m, i64 down, i64 across)
+    void tiles_pack(bfloat16* to, bfloat16* m, i64 down, i64 across, i64 first, i64 last)
     void tiles_pack_transposed(bfloat16* to, const bfloat16* m, i64 tiles)
     void tiles_product(bfloat16* to, bfloat16* old, const bfloat16* left, const bfloat16* right, i64 depth, i64 across, i64 first, i64 last,
                        float a, float b, bint symmetric)
@@ -143,6 +143,19 @@ cdef void multiply_tiles(bfloat16* to, bfloat16* old, const bfloat16* left, cons
         tiles_product(to, old, left, right, depth, across, task * TILED_ROWS, min((task + 1) * TILED_ROWS, 2 * down), a, b, symmetric)
 
 
+cdef void pack_transposed(bfloat16* to, const bfloat16* m, i64 tiles, int threads) noexcept nogil:
+    cdef i64 part, first
+    for part in prange(threads, num_threads=threads, schedule="static"):
+        first = tiles * part // threads
+        tiles_pack_transposed(to + first * TILES_SIZE, m + first * TILES_SIZE, tiles * (part + 1) // threads - first)
+
+
+cdef void pack(bfloat16* to, bfloat16* m, i64 down, i64 across, int threads) noexcept nogil:
+    cdef i64 part
+    for part in prange(threads, num_threads=threads, schedule="static"):
+        tiles_pack(to, m, down, across, 2 * across * part // threads, 2 * across * (part + 1) // threads)
+
+
 cdef void iterate_tiles(float* x, i64 rows, i64 columns, const float* abc, int steps, bfloat16* memory, int threads) noexcept nogil:
     """`iterate` in tiles, with memory as `tiled_size` says."""
     cdef i64 down = (rows + 31) // 32, across = (columns + 31) // 32, square = 2 * down * down * TILES_SIZE, whole = 2 * down * across * TILES_SIZE
@@ -154,11 +167,11 @@ cdef void iterate_tiles(float* x, i64 rows, i64 columns, const float* abc, int s
     cdef int step
     tiles_load(now, x, rows, columns, down, across)
     for step in range(steps):
-        tiles_pack_transposed(right, now, 2 * down * across)
+        pack_transposed(right, now, 2 * down * across, threads)
         multiply_tiles(gram, NULL, now, right, down, across, down, 0, 1, True, threads)
-        tiles_pack_transposed(right, gram, 2 * down * down)
+        pack_transposed(right, gram, 2 * down * down, threads)
         multiply_tiles(polynomial, gram, gram, right, down, down, down, abc[1], abc[2], True, threads)
-        tiles_pack(right, now, down, across)
+        pack(right, now, down, across, threads)
         multiply_tiles(new, now, polynomial, right, down, down, across, abc[0], 1, False, threads)
         now, new = new, now
     tiles_store(x, now, rows, columns, across)

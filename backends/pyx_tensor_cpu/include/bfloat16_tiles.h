@@ -47,9 +47,9 @@ static inline void tiles_pack_transposed(bfloat16* to, const bfloat16* m, int64_
                 memcpy(to + pair * TILES_COLUMNS + 2 * row, m + row * TILES_COLUMNS + 2 * pair, 2 * sizeof *m);
 }
 
-/* m as a right factor. */
-static inline void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t across) {
-    for (int64_t column = 0; column < 2 * across; column++)
+/* Columns first to last, in blocks of 16, of m as a right factor. */
+static inline void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t across, int64_t first, int64_t last) {
+    for (int64_t column = first; column < last; column++)
         for (int64_t row = 0; row < 2 * down; row++) {
             const bfloat16* from = tiles_block(m, across, row, column);
             bfloat16* tile = to + (column * down + row / 2) * TILES_SIZE + row % 2 * TILES_SIZE / 2;
