@@ -55,8 +55,8 @@ static inline void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t a
             bfloat16* tile = to + (column * down + row / 2) * TILES_SIZE + row % 2 * TILES_SIZE / 2;
             for (int pair = 0; pair < TILES_ROWS / 2; pair++)
                 for (int i = 0; i < TILES_ROWS; i++) {
-                    tile[pair * TILES_COLUMNS + 2 * i] = from[2 * pair * TILES_COLUMNS + i];
-                    tile[pair * TILES_COLUMNS + 2 * i + 1] = from[(2 * pair + 1) * TILES_COLUMNS + i];
+                    const uint32_t both = from[2 * pair * TILES_COLUMNS + i] | (uint32_t)from[(2 * pair + 1) * TILES_COLUMNS + i] << 16;
+                    memcpy(tile + pair * TILES_COLUMNS + 2 * i, &both, sizeof both);
                 }
         }
 }
