@@ -39,6 +39,7 @@ cdef enum:
     TILED_FROM = 64 * 64 * 64   # multiplications of products that are worth tile registers
     TILED_ROWS = 8              # blocks of 16 rows of one task
     LINE = 64                   # bytes of a cache line
+    PARTS = 16                  # of a matrix, whose squares are summed apart
     KEEP_GIL_BELOW = 100_000    # multiplications that take less than the hand-over of the GIL is worth
 
 
@@ -107,18 +108,36 @@ cdef void round_all(float* x, i64 n) noexcept nogil:
         x[i] = rounded(x[i])
 
 
-cdef void normalize(float* x, i64 n, float eps) noexcept nogil:
-    """Divide by the norm, at least eps."""
+cdef double round_part(float* x, i64 n) noexcept nogil:
+    """Round, and give the sum of the squares."""
     cdef double total = 0
-    cdef float norm
     cdef i64 i
     round_all(x, n)
     for i in range(n):
         total += <double>x[i] * x[i]
-    norm, eps = rounded(<float>sqrt(total)), rounded(eps)
-    norm = eps if norm < eps else norm
+    return total
+
+
+cdef void divide_part(float* x, i64 n, float norm) noexcept nogil:
+    cdef i64 i
     for i in range(n):
         x[i] = rounded(x[i] / norm)
+
+
+cdef void normalize(float* x, i64 n, float eps, int threads) noexcept nogil:
+    """Divide by the norm, at least eps. The parts don't depend on the number of threads."""
+    cdef double totals[PARTS]
+    cdef double total = 0
+    cdef float norm
+    cdef i64 part
+    for part in prange(PARTS, num_threads=threads, schedule="static"):
+        totals[part] = round_part(x + n * part // PARTS, n * (part + 1) // PARTS - n * part // PARTS)
+    for part in range(PARTS):
+        total = total + totals[part]
+    norm, eps = rounded(<float>sqrt(total)), rounded(eps)
+    norm = eps if norm < eps else norm
+    for part in prange(PARTS, num_threads=threads, schedule="static"):
+        divide_part(x + n * part // PARTS, n * (part + 1) // PARTS - n * part // PARTS, norm)
 
 
 cdef void iterate(float* x, float* gram, float* other, i64 rows, i64 columns, float* abc, int steps, bint use_blas, int threads) noexcept nogil:
@@ -191,7 +210,8 @@ cdef int orthogonalize(cnp.ndarray x, float* abc, int steps, float eps) except -
     cdef int threads = threads_for(work // 16)
     cdef cnp.ndarray gram, other
     cdef char* memory
-    normalize(data, rows * columns, eps)
+    with nogil:
+        normalize(data, rows * columns, eps, threads)
     if work >= TILED_FROM and cpu_level() == "v4" and tiles_available():
         other = np.empty(tiled_size(rows, columns) + LINE, np.uint8)
         memory = cnp.PyArray_BYTES(other)
