@@ -12,7 +12,7 @@ from pyx_tensor_cpu.dtypes cimport BF16, F16, code_of
 from pyx_tensor_cpu.indexed cimport (
     ADD, GET, MAX_DIMS, MAXIMUM, MINIMUM, MULTIPLY, PUT, IndexLoop, Operation, add_offsets, all_within,
     index_range, loop_add, loop_check, loop_init, loop_run)
-from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy
+from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy, widened
 from pyx_tensor_cpu.memory cimport new_array, view_over
 
 cnp.import_array()
@@ -249,7 +249,7 @@ cdef cnp.ndarray write_rows(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndarra
     places, source = index_rows(target, dim, index, source if array.ndim else source.reshape(-1), name, error)
     target = to_write(array, out, widen)
     if widen:
-        source = source.astype(np.float32)
+        source = widened(source)
     if alpha != 1:
         source = source * np.asarray(alpha).astype(source.dtype)
     along_places(target, dim, 1, places, target.strides[dim], source, operation)
@@ -321,7 +321,7 @@ cdef cnp.ndarray scatter_with(cnp.ndarray array, Py_ssize_t dim, index, cnp.ndar
     if out is not None:
         check_range(places, 0, size_along(target, dim), dim, RuntimeError)
     target = to_write(array, out, widen)
-    along_dimension(target, dim, places, source.astype(np.float32) if widen else source, operation)
+    along_dimension(target, dim, places, widened(source) if widen else source, operation)
     return written(target, array, out, widen)
 
 
@@ -352,7 +352,7 @@ def scatter_reduce(cnp.ndarray array not None, Py_ssize_t dim, index, cnp.ndarra
         raise RuntimeError(f"scatter_reduce(): reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
     if needs_widening(array):
         check_dtype(array, src, "scatter_reduce")
-        wide = scatter_reduce(array.astype(np.float32), dim, index, src.astype(np.float32), reduce, include_self)
+        wide = scatter_reduce(widened(array), dim, index, widened(src), reduce, include_self)
         return wide.astype(array.dtype)
     start = array
     if not include_self:
@@ -443,7 +443,7 @@ def index_put_(cnp.ndarray array not None, indices, cnp.ndarray values not None,
     if not cnp.PyArray_ISWRITEABLE(array):
         raise ValueError("index_put_(): the array written to is read-only")
     if accumulate and needs_widening(array):
-        array[...] = index_put_(array.astype(np.float32), indices, values.astype(np.float32), True).astype(array.dtype)
+        array[...] = index_put_(widened(array), indices, widened(values), True).astype(array.dtype)
         return array
     view, first, count, places, scale = resolve_indices(array, indices)
     shape = result_shape(view, first, count, places)

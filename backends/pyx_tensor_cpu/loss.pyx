@@ -198,8 +198,8 @@ def nll_loss_backward(cnp.ndarray g, cnp.ndarray logp, cnp.ndarray target, weigh
         raise ValueError(f"nll_loss_backward(): the gradient has shape {np.shape(g)} and dtype {g.dtype}, "
                          f"reduction {reduction!r} of targets {np.shape(target)} and dtype {logp.dtype}")
     if is_half_code(code):
-        return nll_loss_backward(widened(g), widened(logp), target, widened(weight), reduction, ignore_index,
-                                 widened(total_weight)).astype(logp.dtype)
+        return as_type(nll_loss_backward(widened(g), widened(logp), target, widened(weight), reduction, ignore_index, widened(total_weight)),
+                       logp.dtype)
     target = contiguous(target)
     weight = None if weight is None else contiguous(weight)
     out = np.zeros(np.shape(logp), logp.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport BF16, C64, C128, F16, F32, F64, code_of
 from pyx_tensor_cpu.memory cimport new_array, new_like
+from pyx_tensor_cpu.iterate cimport widened
 from pyx_tensor_cpu.optim_table cimport CONSTANTS, Adafactor, Adam, AddScaled, Dot, OptimKernels, OptimTable, Rule, SGD
 from pyx_tensor_cpu.parallel cimport threads_for
 
@@ -264,7 +265,7 @@ def sparse_adam_step_(params, indices, values, exp_avgs, exp_avg_sqs, steps, dou
         param, _, mean, square = batch.working([params[i], None, exp_avgs[i], exp_avg_sqs[i]])
         if batch.code in (C64, C128) or code_of(values[i]) != batch.code:
             raise TypeError(f"sparse_adam_step_(): expected real values of the parameter's dtype {params[i].dtype}, got {values[i].dtype}")
-        gradient = values[i] if batch.code in (F32, F64) else values[i].astype(np.float32)
+        gradient = values[i] if batch.code in (F32, F64) else widened(values[i])
         work.append((param, mean, square, *rows_of("sparse_adam_step_", indices[i], gradient, np.shape(params[i]))))
     k = &table.double_ if batch.code == F64 else &table.single
     h.beta1, h.beta2, h.eps, h.weight_decay, h.decay, h.correction, h.maximize = beta1, beta2, eps, 0, 1, 1, maximize

@@ -55,7 +55,7 @@ def _mean_taps(size, count):
     """The taps whose sums are the means of the windows."""
     table, = _adaptive_tables((size,), (count,))
     lengths = np.array([end - start for start, end in _edges(size, count)])
-    places = np.ascontiguousarray(np.array(table, np.int64).T)
+    places = np.array(table, np.int64).T
     return Taps(places, (np.arange(len(places))[:, None] < lengths) / lengths)
 
 

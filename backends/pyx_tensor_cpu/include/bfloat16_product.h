@@ -8,6 +8,7 @@
 
 enum { PANEL = 2 * TILES_ROWS, BLOCK_BYTES = 1 << 19 };
 
+static inline int64_t at_most(int64_t a, int64_t limit) { return a < limit ? a : limit; }
 static inline int64_t panels_of(int64_t size) { return (size + PANEL - 1) / PANEL; }
 
 /* The matrix as tiles, those along its rows next to each other: an even number of rows of `depth` tiles. */
@@ -15,7 +16,7 @@ static inline void product_pack_left(bfloat16* to, const bfloat16* m, int64_t ro
     for (int64_t row = 0; row < panels_of(rows) * PANEL; row++)
         for (int64_t d = 0; d < depth; d++) {
             bfloat16* line = to + (row / TILES_ROWS * depth + d) * TILES_SIZE + row % TILES_ROWS * TILES_COLUMNS;
-            const int64_t first = d * TILES_COLUMNS, left = row < rows ? columns - first : 0, count = left < TILES_COLUMNS ? left : TILES_COLUMNS;
+            const int64_t first = d * TILES_COLUMNS, count = row < rows ? at_most(columns - first, TILES_COLUMNS) : 0;
             const bfloat16* from = m + row * row_step + first * column_step;
             if (column_step == 1 && count == TILES_COLUMNS)
                 memcpy(line, from, sizeof *m * TILES_COLUMNS);
@@ -36,13 +37,8 @@ TILES_TARGET static inline void product_pack_tile(bfloat16* tile, const bfloat16
         }
 #endif
         if (column_step == 1) {
-            for (int pair = 0; pair < TILES_ROWS; pair++) {
-                const bfloat16 *even = from + 2 * pair * row_step, *odd = even + row_step;
-                for (int j = 0; j < TILES_ROWS; j++) {
-                    const uint32_t both = even[j] | (uint32_t)odd[j] << 16;
-                    memcpy(tile + pair * TILES_COLUMNS + 2 * j, &both, sizeof both);
-                }
-            }
+            for (int pair = 0; pair < TILES_ROWS; pair++, from += 2 * row_step)
+                tiles_pair(tile + pair * TILES_COLUMNS, from, from + row_step);
             return;
         }
     }
@@ -67,8 +63,6 @@ static inline void product_finish(bfloat16* c, int64_t c_row, const bfloat16* st
             c[i * c_row + j] = f32_to_bf16(before + sums[i * TILES_ROWS + j]);
         }
 }
-
-static inline int64_t at_most(int64_t a, int64_t limit) { return a < limit ? a : limit; }
 
 /* A panel of rows times one of columns, into the m by n elements of c that there are. */
 TILES_TARGET static inline void product_of_panels(const bfloat16* left, const bfloat16* right, int64_t depth, const bfloat16* start, bfloat16* c, int64_t c_row,

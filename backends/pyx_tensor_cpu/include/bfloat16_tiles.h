@@ -47,17 +47,22 @@ static inline void tiles_pack_transposed(bfloat16* to, const bfloat16* m, int64_
                 memcpy(to + pair * TILES_COLUMNS + 2 * row, m + row * TILES_COLUMNS + 2 * pair, 2 * sizeof *m);
 }
 
+/* A row of a right factor's tile: a pair of rows of the matrix, interleaved. */
+static inline void tiles_pair(bfloat16* to, const bfloat16* even, const bfloat16* odd) {
+    for (int i = 0; i < TILES_ROWS; i++) {
+        const uint32_t both = even[i] | (uint32_t)odd[i] << 16;
+        memcpy(to + 2 * i, &both, sizeof both);
+    }
+}
+
 /* Columns first to last, in blocks of 16, of m as a right factor. */
 static inline void tiles_pack(bfloat16* to, bfloat16* m, int64_t down, int64_t across, int64_t first, int64_t last) {
     for (int64_t column = first; column < last; column++)
         for (int64_t row = 0; row < 2 * down; row++) {
             const bfloat16* from = tiles_block(m, across, row, column);
             bfloat16* tile = to + (column * down + row / 2) * TILES_SIZE + row % 2 * TILES_SIZE / 2;
-            for (int pair = 0; pair < TILES_ROWS / 2; pair++)
-                for (int i = 0; i < TILES_ROWS; i++) {
-                    const uint32_t both = from[2 * pair * TILES_COLUMNS + i] | (uint32_t)from[(2 * pair + 1) * TILES_COLUMNS + i] << 16;
-                    memcpy(tile + pair * TILES_COLUMNS + 2 * i, &both, sizeof both);
-                }
+            for (int pair = 0; pair < TILES_ROWS / 2; pair++, from += 2 * TILES_COLUMNS)
+                tiles_pair(tile + pair * TILES_COLUMNS, from, from + TILES_COLUMNS);
         }
 }
 
