@@ -239,6 +239,52 @@ def test_queues_carry_handles(strategy, method):
     assert process.exitcode == 0
 
 
+def add_to_each(queue, back):
+    items = queue.get()
+    for x in items:
+        x.data.add_(1)
+    back.put([(type(x).__name__, x.requires_grad, x.tolist()) for x in items])
+
+
+@pytest.fixture
+def threshold():
+    mp.set_sharing_threshold(1024)
+    yield
+    mp.set_sharing_threshold(0)
+
+
+def test_below_a_threshold_tensors_go_by_value(strategy, threshold):
+    context = mp.get_context("fork")
+    queue, back = context.Queue(), context.SimpleQueue()
+    process = context.Process(target=add_to_each, args=(queue, back))
+    process.start()
+    base, small, w = torch.arange(255.0), torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(256))
+    queue.put([base[1::2], small, w])
+    received = back.get()
+    process.join()
+    assert received == [("Tensor", False, (base[1::2] + 1).tolist()), ("Parameter", True, [1] * 2), ("Parameter", True, [1] * 256)]
+    assert not base.is_shared() and base.tolist() == list(range(255)) and small.tolist() == [0] * 2
+    assert w.is_shared() and w.tolist() == [1] * 256
+    assert process.exitcode == 0
+
+
+def test_what_is_shared_or_has_a_gradient_goes_by_handle_at_any_size(threshold):
+    queue, shared, w = mp.SimpleQueue(), torch.zeros(3).share_memory_(), torch.nn.Parameter(torch.zeros(3))
+    w.grad = torch.ones(3)
+    queue.put((shared, w))
+    first, second = queue.get()
+    assert first.data_ptr() == shared.data_ptr() and second.data_ptr() == w.data_ptr() and second.grad.data_ptr() == w.grad.data_ptr()
+
+
+def test_the_threshold_is_0_unless_it_is_set():
+    assert mp.get_sharing_threshold() == 0
+    with pytest.raises(ValueError, match=r"nbytes of at least 0, got -1"):
+        mp.set_sharing_threshold(-1)
+    with pytest.raises(TypeError):
+        mp.set_sharing_threshold(1.5)
+    assert mp.get_sharing_threshold() == 0
+
+
 def write_number(number, shared, small, *same):
     shared[number] = number + 1
     small[number] = number + 1

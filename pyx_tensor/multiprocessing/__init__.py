@@ -2,10 +2,10 @@
 
 Everything of the standard module is here under its name. A tensor that is put in a queue, sent through a pipe, given to a
 process as an argument or returned from a pool moves to shared memory first (with its views, and with its gradient), so that
-the receiver's tensor is the sender's memory: what one writes, the other reads. Small tensors too go by handle, since writes to
-them must show as well; they share one segment, so that it takes one descriptor for all. (The processes of a DataLoader keep no
-batch that they have sent, so small ones of these go by value.) What isn't a leaf and requires grad can't
-be sent; tensors of a subclass, and those on a device with memory of its own, are copied.
+the receiver's tensor is the sender's memory: what one writes, the other reads. Small tensors share one segment, so that it takes
+one descriptor for all; where writes needn't show, `set_sharing_threshold` lets them go by value, several times as fast. (The
+processes of a DataLoader keep no batch that they have sent, so small ones of these always do.) What isn't a leaf and requires
+grad can't be sent; tensors of a subclass, and those on a device with memory of its own, are copied.
 
 A queue has a thread that pickles what was put in; `SimpleQueue` has none, and is the choice where threads are a danger (a
 process that forks while another of its threads holds a lock can hang).
@@ -24,11 +24,12 @@ from multiprocessing import *  # noqa: F403
 
 from ..core import sharing as _sharing
 from . import reductions
-from .reductions import init_reductions
+from .reductions import get_sharing_threshold, init_reductions, set_sharing_threshold  # noqa: F401
 from .spawn import (ProcessContext, ProcessExitedException, ProcessRaisedException, SpawnContext, spawn,  # noqa: F401
                     start_processes)
 
-__all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy"]
+__all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "get_sharing_threshold", "set_sharing_strategy",
+           "set_sharing_threshold"]
 
 init_reductions()
 

@@ -20,8 +20,8 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
     first = batch[0]
     if worker.get_worker_info() is not None and isinstance(first.array, np.ndarray):
         from ...core import sharing
-        from ...multiprocessing.reductions import BY_VALUE, new_shared
-        if sharing.SUPPORTED and len(batch) * first.nbytes > BY_VALUE and all(
+        from ...multiprocessing.reductions import LOADER_THRESHOLD, new_shared
+        if sharing.SUPPORTED and len(batch) * first.nbytes >= LOADER_THRESHOLD and all(
                 type(item) is Tensor and item.dtype is first.dtype and item.shape == first.shape and not item.requires_grad for item in batch):
             return ops.stack(batch, 0, out=new_shared((len(batch), *first.shape), first.dtype))
     return ops.stack(batch, 0)
