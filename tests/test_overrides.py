@@ -1,4 +1,5 @@
 """`__torch_function__`: subclasses in all forms of operations, foreign types, modes, and the helpers of `torch.overrides`."""
+import inspect
 import pytest
 
 import pyx_tensor as torch
@@ -173,6 +174,46 @@ def test_modes_see_makers_by_example():
     assert SEEN == ["new_zeros", "new_full"]
 
 
+MAKERS = {
+    "zeros": lambda: torch.zeros(2), "ones": lambda: torch.ones(2, dtype=torch.int64), "empty": lambda: torch.empty((2, 3)),
+    "full": lambda: torch.full((2,), 1.0), "eye": lambda: torch.eye(2), "arange": lambda: torch.arange(3), "range": lambda: torch.range(0, 2),
+    "linspace": lambda: torch.linspace(0, 1, 3), "logspace": lambda: torch.logspace(0, 1, 3), "rand": lambda: torch.rand(2),
+    "randn": lambda: torch.randn(2), "randint": lambda: torch.randint(3, (2,)), "randperm": lambda: torch.randperm(3),
+    "normal": lambda: torch.normal(0.0, 1.0, (2,)), "tensor": lambda: torch.tensor([1]), "as_tensor": lambda: torch.as_tensor([1]),
+    "asarray": lambda: torch.asarray([1]), "scalar_tensor": lambda: torch.scalar_tensor(1), "hann_window": lambda: torch.hann_window(3),
+    "tril_indices": lambda: torch.tril_indices(2, 2), "empty_strided": lambda: torch.empty_strided((2,), (1,)),
+    "normal_": lambda: X.normal_(), "uniform_": lambda: X.uniform_(), "random_": lambda: X.random_(3), "detach": lambda: X.detach(),
+    "ones_like": lambda: torch.ones_like(X), "rand_like": lambda: torch.rand_like(X), "new_ones": lambda: X.new_ones(2),
+    "new_tensor": lambda: X.new_tensor([1])}
+X = torch.zeros(3)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_modes_and_profilers_see_what_makes_tensors_once(name):
+    with Counting():
+        expected = MAKERS[name]()
+    assert SEEN == [name]
+    with torch.autograd.profiler.profile() as prof:
+        result = MAKERS[name]()
+    outermost = [event.name for event in prof.function_events if event.cpu_parent is None]
+    assert outermost == ["aten::" + name] and (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    assert inspect.signature(getattr(torch, name, None) or getattr(torch.Tensor, name))
+
+
+def test_a_mode_may_change_a_makers_arguments():
+    class InDouble(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            if func in (torch.ones, torch.rand, torch.tensor):
+                kwargs = {"dtype": torch.float64, **(kwargs or {})}
+            return func(*args, **(kwargs or {}))
+    with InDouble():
+        assert [make.dtype for make in (torch.ones(2), torch.rand(2), torch.tensor([1]), torch.tensor(1, dtype=torch.int8))] \
+            == [torch.float64] * 3 + [torch.int8]
+        with pytest.raises(RuntimeError, match="negative dimension"):
+            torch.ones(-1)
+    assert torch.ones(2).dtype == torch.float32
+
+
 def test_tensor_copies_a_subclass_to_a_plain_tensor():
     for kind in (Marked, Logged):
         x = torch.ones(2).as_subclass(kind)
@@ -234,8 +275,9 @@ def test_a_handler_answers_for_attributes():
 
 
 def test_modes_see_fills():
+    x = torch.empty(2)
     with Counting():
-        torch.empty(2).uniform_(), torch.empty(2).normal_(0, generator=torch.Generator()), torch.empty(2).random_(3)
+        x.uniform_(), x.normal_(0, generator=torch.Generator()), x.random_(3)
     assert SEEN == ["uniform_", "normal_", "random_"]
 
 

@@ -10,6 +10,7 @@ from . import overrides, printing
 from .device import make_device
 from .dtype import DType, by_name, get_default_dtype
 from .duplication import deep_copied, rebuild, reduced
+from .functions import shown
 from .memory_format import strided
 from .mode import is_grad_enabled
 from .record import namespace as B
@@ -214,6 +215,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self.requires_grad = requires_grad
         return self
 
+    @shown
     def detach(self):
         """The same memory outside of the graph; writes through it are noticed by the graph."""
         return self._like(self._detached())
@@ -344,13 +346,10 @@ class Parameter(Tensor):
         self._adopt(B.empty((0,)) if data is None else data.detach() if isinstance(data, TensorBase) else B.tensor(data))
         self.requires_grad = requires_grad
 
-    def detach(self):
-        """A plain tensor on the same memory, outside of the graph; writes through it are noticed by the graph."""
-        return self._detached()
-
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()
 
+    @shown
     def detach(self):
         """The same memory outside of the graph, as a tensor that is no parameter."""
         return self._detached()

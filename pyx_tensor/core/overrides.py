@@ -147,6 +147,16 @@ def intercept(operation, args, form, out):
     return _decide(operation, args, form, out)
 
 
+def intercept_function(function, body, args, kwargs):
+    """`intercept` for a function behind which no operation stands, and its body, which asks types itself."""
+    def run():
+        result = ask(function, args, args, kwargs) if has_bits(MASKS["intercept"]) else NotImplemented
+        return body(*args, **kwargs) if result is NotImplemented else result
+    if has_bits(_WATCHED) and _watch is not None:
+        return _watch(function.__name__, args, run)
+    return run()
+
+
 def _watched(operation, args, form, out):
     result = _decide(operation, args, form, out)
     return operation.proceed(list(args), form, out) if result is NotImplemented else result

@@ -217,7 +217,6 @@ _watched = None         # the process that lets go of its named segments at its 
 
 def _release_at_exit():
     """Processes of `multiprocessing` end without freeing their objects: let go of named segments before."""
-    global _watched
     if _watched is None:
         from multiprocessing import util
         util.register_after_fork(_segments, _watch)       # a new process forgets what is to be done at the end

@@ -4,15 +4,15 @@ from contextlib import nullcontext
 import numpy as np
 
 from ..core import overrides
-from ..core.definitions import methods
-from ..core.definitions import publish_function as creates
+from ..core.definitions import creates, methods, publish_function
 from ..core.device import get_default_device
 from ..core.dtype import get_default_dtype, of_numpy
 from ..core.dtype import promote_types as _promote_types
 from ..core.dtype import read_dtype, result_dtype
+from ..core.functions import shown
 from ..core.host_data import array_of_numbers, diagonal_of_ones, from_host
 from ..core.making import full_like_maker, full_maker, like_maker, maker, new_filled, new_maker, sizes_of
-from ..core.memory_format import preserve_format, strided, strides_in
+from ..core.memory_format import strided, strides_in
 from ..core.operands import check_scalar, one_number
 from ..core.protocol import OutOfMemoryError
 from ..core.record import namespace as B
@@ -138,9 +138,9 @@ def _like_maker(name, fill, meaning):
         _check_like(name, input)
         strides = strides_for(input, memory_format) if (layout or input.layout) is strided else None
         return _new(name, tuple(input.shape), fill, dtype or input.dtype, device or input.device, requires_grad, None, layout or input.layout, strides)
-    make = _named(like_maker(fill, general), name, f"A tensor of the shape, dtype and device of `input`{meaning}; with its strides too, unless it has "
-                                                   "gaps or another memory format is given.")
-    return creates(make)
+    make = creates(_named(like_maker(fill, general), name, f"A tensor of the shape, dtype and device of `input`{meaning}; with its strides too, unless it "
+                                                           "has gaps or another memory format is given."))
+    return make
 
 
 empty_like = _like_maker("empty_like", None, ", uninitialised")
@@ -167,19 +167,26 @@ def _is_asked_for_example(t):
     return overrides.is_asked_about(t) and t.layout is strided
 
 
+def _shown_method(function):
+    """Enter a method that makes tensors."""
+    method = methods[function.__name__] = shown(function)
+    return method
+
+
 def _new_method(name, fill):
     def general(self, sizes, dtype, device, requires_grad, layout, pin_memory, names):
         if _is_asked_for_example(self):
             return overrides.ask(methods[name], (self,), (self, *sizes), dict(names, dtype=dtype, device=device, requires_grad=requires_grad))
         return _new(name, sizes_of(name, sizes, _size_keyword(name, names)), fill, dtype or self.dtype, device or self.device, requires_grad, None,
                     layout or self.layout)
-    methods[name] = _named(new_maker(fill, general), name, "A new tensor of the given shape, with this one's dtype and device unless others are given.")
+    _shown_method(_named(new_maker(fill, general), name, "A new tensor of the given shape, with this one's dtype and device unless others are given."))
 
 
 for _name, _fill in dict(new_empty=None, new_zeros=0, new_ones=1).items():
     _new_method(_name, _fill)
 
 
+@_shown_method
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A new tensor filled with a number, with this one's dtype and device unless others are given."""
     if _is_asked_for_example(self):
@@ -190,6 +197,7 @@ def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=F
     return _new("new_full", sizes_of("new_full", (size,), None), fill_value, dtype or self.dtype, device or self.device, requires_grad)
 
 
+@_shown_method
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """A copy of data, with this tensor's dtype and device unless others are given."""
     if _is_asked_for_example(self):
@@ -197,12 +205,11 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
+@_shown_method
 def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor of the given shape and strides, with this one's dtype and device unless others are given."""
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
-
-methods.update(new_full=new_full, new_tensor=new_tensor, new_empty_strided=new_empty_strided)
 
 
 @creates
@@ -215,7 +222,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
 
 
 # --- from data ----------------------------------------------------------------------------------------------------
-@creates
+@publish_function
 def from_numpy(ndarray):
     """A tensor on the memory of an ndarray: a change in either shows in the other.
 
@@ -298,7 +305,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     return result.requires_grad_() if requires_grad else result
 
 
-@creates
+@publish_function
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A 1-d tensor on the memory of a Python buffer.
 
@@ -343,7 +350,7 @@ class _Exported:
         return np.asarray(self)
 
 
-@creates
+@publish_function
 def from_dlpack(ext_tensor):
     """A tensor on the memory of any object with `__dlpack__`, or of the capsule that this gave, on the cpu or a CUDA device.
 
@@ -370,13 +377,13 @@ def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
 
 
 # --- types of results ---------------------------------------------------------------------------------------------
-@creates
+@publish_function
 def promote_types(type1, type2):
     """The smallest dtype that both can be promoted to."""
     return _promote_types(type1, type2)
 
 
-@creates
+@publish_function
 def result_type(tensor1, tensor2):
     """The dtype that an operation on two tensors or numbers has."""
     return result_dtype(tensor1, tensor2)

@@ -1,5 +1,5 @@
 """Diagonals and triangles of matrices."""
-from ..core.definitions import op, publish_function
+from ..core.definitions import creates, op
 from ..core.dtype import by_name
 from ..core.record import namespace as B
 from ..core.signature import Int, T
@@ -83,7 +83,7 @@ def _triangle_indices(name, upper):
         return B.contiguous(B.transpose(found, 0, 1)).to(dtype or by_name["int64"])
     indices.__name__ = indices.__qualname__ = name
     indices.__doc__ = f"The positions on and {'above' if upper else 'below'} a diagonal of a row × col matrix, as two rows."
-    return publish_function(indices)
+    return creates(indices)
 
 
 tril_indices = _triangle_indices("tril_indices", False)

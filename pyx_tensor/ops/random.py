@@ -3,13 +3,12 @@ import numpy as np
 
 from ..core import overrides
 from ..core import random as _stream
-from ..core.definitions import methods, op
-from ..core.definitions import publish_function as creates
+from ..core.definitions import creates, methods, op, publish_function
 from ..core.device import make_device
 from ..core.dtype import by_name, get_default_dtype, read_dtype
+from ..core.functions import shown
 from ..core.host_data import from_host, host_array
 from ..core.making import new_filled, sizes_of
-from ..core.mode import MASKS, has_bits
 from ..core.operands import prepare_write
 from ..core.protocol import allocating
 from ..core.record import namespace as B
@@ -51,31 +50,31 @@ default_generator.seed()
 _stream.default_generator = default_generator
 
 
-@creates
+@publish_function
 def manual_seed(seed):
     """Start the default stream anew from `seed`; returns the default generator."""
     return default_generator.manual_seed(int(seed))
 
 
-@creates
+@publish_function
 def seed():
     """Seed the default stream from the operating system; returns the seed."""
     return default_generator.seed()
 
 
-@creates
+@publish_function
 def initial_seed():
     """The seed that the default stream was last started with."""
     return default_generator.initial_seed()
 
 
-@creates
+@publish_function
 def get_rng_state():
     """The default generator's state as a uint8 tensor."""
     return default_generator.get_state()
 
 
-@creates
+@publish_function
 def set_rng_state(new_state):
     """Continue the default stream from a state that `get_rng_state` gave."""
     default_generator.set_state(new_state)
@@ -124,7 +123,8 @@ def _sized(name, draw, meaning):
     make.__doc__ = f"A tensor of the given shape, drawn from {meaning}."
     make_like.__name__ = make_like.__qualname__ = name + "_like"
     make_like.__doc__ = f"A tensor of the shape, dtype and device of `input`, drawn from {meaning}."
-    return creates(make), creates(make_like)
+    make, make_like = creates(make), creates(make_like)       # which handlers are asked about
+    return make, make_like
 
 
 rand, rand_like = _sized("rand", Generator.fill_uniform, "the uniform distribution on [0, 1)")
@@ -279,14 +279,6 @@ def dropout(B, input: T, p, train):
 
 
 # --- filling in place ---------------------------------------------------------------------------------------------
-_INTERCEPT = MASKS["intercept"]
-
-
-def _generator_given(generator):
-    """The keyword for a call with this generator, none for the default one."""
-    return {} if generator is None else {"generator": generator}
-
-
 def _filler(name, meaning, arguments, draw):
     """A method that fills the tensor: draw(generator, array, *arguments)."""
     names = [a.split("=")[0] for a in arguments]
@@ -294,8 +286,6 @@ def _filler(name, meaning, arguments, draw):
     usual = tuple(defaults.values()) if len(defaults) == len(names) else None
 
     def fill(self, *args, generator=None, **keywords):
-        if has_bits(_INTERCEPT):        # a mode; classes with a handler are asked before
-            return overrides.ask(fill, (self,), (self, *args), {**keywords, **_generator_given(generator)})
         if usual is not None and not args and not keywords:
             return fill_from_host(self, name, draw, usual, generator)
         given = {**defaults, **dict(zip(names, args)), **keywords}
@@ -305,7 +295,7 @@ def _filler(name, meaning, arguments, draw):
         return fill_from_host(self, name, draw, [given[n] for n in names], generator)
     fill.__name__ = fill.__qualname__ = name
     fill.__doc__ = f"Fill with {meaning}; returns the tensor. Arguments: {', '.join(arguments)}."
-    methods[name] = fill
+    methods[name] = shown(fill)
 
 
 def fill_from_host(tensor, name, draw, arguments, generator):
@@ -342,12 +332,10 @@ _filler("bernoulli_", "zeros and ones", ("p=0.5",), _fill_bernoulli)
 
 def random_(self, low=None, high=None, *, generator=None, **names):
     """Fill with integers of [low, high); with one bound of [0, bound), with none up to the largest of the dtype."""
-    if has_bits(_INTERCEPT):
-        return overrides.ask(random_, (self,), (self, *(bound for bound in (low, high) if bound is not None)), {**names, **_generator_given(generator)})
     low, high = names.get("from", low), names.get("to", high)
     if low is not None and high is None and "from" not in names:
         low, high = 0, low
     return fill_from_host(self, "random_", Generator.fill_random, (low, high), generator)
 
 
-methods["random_"] = random_
+methods["random_"] = shown(random_)

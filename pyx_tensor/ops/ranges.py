@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from ..core.definitions import publish_function as creates
+from ..core.definitions import creates
 from ..core.dtype import by_name, get_default_dtype, read_dtype
 from ..core.host_data import fill_linspace, float_range, from_host, host_array, int_range
 from ..core.operands import check_scalar, one_int

@@ -1,7 +1,7 @@
 """Window functions: weights that fall off towards both ends of a frame."""
 import numpy as np
 
-from ..core.definitions import publish_function
+from ..core.definitions import creates
 from ..core.dtype import get_default_dtype, read_dtype
 from ..core.host_data import from_host
 
@@ -51,31 +51,31 @@ def _window(name, count, periodic, shape, dtype, layout, device, requires_grad):
     return from_host(sampled(shape, count, periodic), dtype, device, requires_grad)
 
 
-@publish_function
+@creates
 def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Hann's window, (1 - cos(x)) / 2."""
     return _window("hann_window", window_length, periodic, cosine_sum((0.5, 0.5)), dtype, layout, device, requires_grad)
 
 
-@publish_function
+@creates
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Hamming's window, alpha - beta cos(x)."""
     return _window("hamming_window", window_length, periodic, cosine_sum((alpha, beta)), dtype, layout, device, requires_grad)
 
 
-@publish_function
+@creates
 def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Blackman's window, 0.42 - cos(x) / 2 + 0.08 cos(2x)."""
     return _window("blackman_window", window_length, periodic, cosine_sum((0.42, 0.5, 0.08)), dtype, layout, device, requires_grad)
 
 
-@publish_function
+@creates
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Bartlett's window, a triangle."""
     return _window("bartlett_window", window_length, periodic, bartlett_shape, dtype, layout, device, requires_grad)
 
 
-@publish_function
+@creates
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Kaiser's window, I0(beta sqrt(1 - x²)) / I0(beta) for x from -1 to 1, I0 a Bessel function."""
     return _window("kaiser_window", window_length, periodic, kaiser_shape(beta), dtype, layout, device, requires_grad)

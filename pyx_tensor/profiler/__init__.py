@@ -1,7 +1,7 @@
 """A profiler over the steps of a training, and what it needs: `schedule`, `record_function`, handlers of traces.
 
-It sees the operations with operands, those inside of others too. What makes tensors of nothing (`ones`, `randn`, `normal_`) and `detach`
-aren't seen: their time counts as that of the block or operation around them.
+It sees the operations, those inside of others too, and what makes tensors of nothing (`ones`, `randn`, `normal_`). What reads a tensor
+(`item`, `tolist`, `numpy`) isn't seen: its time counts as that of the block or operation around it.
 
 >>> import pyx_tensor as torch
 >>> with torch.profiler.profile(record_shapes=True) as prof:
