@@ -3,6 +3,7 @@
 PyTorch has its C++ library's functions in `torch` itself: more arguments are required, and a reduction is 0 (none), 1 (mean) or
 2 (sum). Programs of old call some of them.
 """
+from .core.functions import asking
 from .nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -23,7 +24,7 @@ def _loss(name, *defaults):
         return function(**given)
     loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = f"`nn.functional.{name}` with `reduction` as a number: 0 (none), 1 (mean) or 2 (sum)."
-    return loss
+    return asking(loss)
 
 
 _OPERANDS = {"cosine_embedding_loss": ("input1", "input2", "target"), "margin_ranking_loss": ("input1", "input2", "target"),
@@ -37,51 +38,61 @@ poisson_nll_loss = _loss("poisson_nll_loss", ("log_input", True), ("full", False
 triplet_margin_loss = _loss("triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
 
 
+@asking
 def kl_div(input, target, reduction=1, *, log_target=False):
     """`nn.functional.kl_div` with `reduction` as a number: 0 (none), 1 (mean) or 2 (sum)."""
     return F.kl_div(input, target, reduction=_REDUCTIONS[reduction], log_target=log_target)
 
 
+@asking
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """`nn.functional.batch_norm` with the parameters before the running statistics."""
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@asking
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """`nn.functional.instance_norm` with the parameters before the running statistics."""
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
+@asking
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     """`nn.functional.group_norm`."""
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+@asking
 def alpha_dropout(input, p, train):
     """`nn.functional.alpha_dropout`."""
     return F.alpha_dropout(input, p, train)
 
 
+@asking
 def alpha_dropout_(input, p, train):
     """In-place form of `alpha_dropout`."""
     return F.alpha_dropout(input, p, train, True)
 
 
+@asking
 def feature_alpha_dropout(input, p, train):
     """`nn.functional.feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, p, train)
 
 
+@asking
 def feature_alpha_dropout_(input, p, train):
     """In-place form of `feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, p, train, True)
 
 
+@asking
 def feature_dropout(input, p, train):
     """Dropout of whole channels (dim 1)."""
     return F.dropout1d(input, p, train) if input.ndim == 3 else F.dropout3d(input, p, train) if input.ndim == 5 else F.dropout2d(input, p, train)
 
 
+@asking
 def native_dropout(input, p, train):
     """`dropout`, and the mask of what was kept."""
     if not train:
@@ -90,6 +101,7 @@ def native_dropout(input, p, train):
     return input * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
 
 
+@asking
 def norm_except_dim(v, pow=2, dim=0):
     """The norm over all dims but one, which keep size 1; of all elements for dim -1."""
     if dim == -1:

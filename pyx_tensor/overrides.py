@@ -21,6 +21,7 @@ from .core.definitions import operations as _operations
 from .core.frontend import Tensor
 from .core.overrides import TorchFunctionMode
 from .core.signature import TENSOR_KINDS
+from .nn import functional
 
 __all__ = ["TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
            "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property",
@@ -79,13 +80,16 @@ def _is_function(x):
 
 
 def _takes_tensors(function):
-    return hasattr(function, "op") and any(kind in TENSOR_KINDS for kind in function.op.signature.kinds)
+    return hasattr(function, "asks") or hasattr(function, "op") and any(kind in TENSOR_KINDS for kind in function.op.signature.kinds)
 
 
 @functools.cache
 def _overridable():
     """Function -> its name, for all that ask their operands."""
     found = {function: f"torch.{name}" for name, function in _functions.items() if _takes_tensors(function) or name.endswith("_like")}
+    for name, function in vars(functional).items():
+        if _is_function(function) and _takes_tensors(function):
+            found.setdefault(function, f"torch.nn.functional.{name}")
     for name, function in _methods.items():
         if hasattr(function, "op"):
             found.setdefault(function, f"torch.Tensor.{name}")
@@ -109,7 +113,8 @@ def get_overridable_functions():
     """Namespace -> the functions in it that ask their operands' `__torch_function__`."""
     namespace = sys.modules[__package__]
     tensor = [getattr(Tensor, name) for name in dir(Tensor) if is_tensor_method_or_property(getattr(Tensor, name))]
-    return {namespace: [function for function, name in _overridable().items() if not name.startswith("torch.Tensor.")], Tensor: tensor}
+    of = {prefix: [function for function, name in _overridable().items() if name.rpartition(".")[0] == prefix] for prefix in ("torch", "torch.nn.functional")}
+    return {namespace: of["torch"], functional: of["torch.nn.functional"], Tensor: tensor}
 
 
 def resolve_name(f):

@@ -1,5 +1,6 @@
 """`__torch_function__`: subclasses in all forms of operations, foreign types, modes, and the helpers of `torch.overrides`."""
 import inspect
+
 import pytest
 
 import pyx_tensor as torch
@@ -69,6 +70,46 @@ def test_who_declines():
             return NotImplemented
     with pytest.raises(TypeError, match="no implementation found for 'add_'.*Never"):
         torch.ones(1).add_(Never())
+
+
+def _with_foreign_operands(function):
+    """What a function makes of an object with a handler for each parameter that it requires."""
+    parameters = inspect.signature(function).parameters.values()
+    operands = [Foreign() for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    return function(*(operands or [Foreign()]))
+
+
+IN_PLACE = ("relu_", "elu_", "leaky_relu_", "threshold_", "hardtanh_")       # operations' forms
+FUNCTIONAL = {name: f for name, f in vars(torch.nn.functional).items() if callable(f) and not name.startswith("_") and name not in IN_PLACE}
+
+
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_functions_of_nn_ask_before_they_do_anything(name):
+    function = FUNCTIONAL[name]
+    if hasattr(function, "op"):
+        assert function in overrides.get_overridable_functions()[torch] or function in overrides.get_overridable_functions()[torch.nn.functional]
+        return
+    assert _with_foreign_operands(function)[0] is function
+    assert overrides.resolve_name(function) in (f"torch.nn.functional.{name}", f"torch.{name}")
+    assert function in overrides.get_overridable_functions()[torch.nn.functional] or overrides.resolve_name(function) == f"torch.{name}"
+
+
+@pytest.mark.parametrize("name", [
+    "atleast_1d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "detach", "einsum", "get_device", "gru", "hspmm",
+    "is_complex", "is_floating_point", "isin", "kl_div", "lobpcg", "lstm", "lstm_cell", "meshgrid", "native_dropout", "numel", "pca_lowrank",
+    "squeeze_copy", "svd_lowrank", "batch_norm", "triplet_margin_loss", "view_copy"])
+def test_functions_without_an_operation_ask(name):
+    function = getattr(torch, name)
+    assert _with_foreign_operands(function)[0] is function
+
+
+def test_keywords_and_lists_are_asked_too():
+    assert torch.nn.functional.mse_loss(torch.ones(1), target=Foreign())[0] is torch.nn.functional.mse_loss
+    assert torch.meshgrid([Foreign()])[0] is torch.meshgrid
+    x = torch.nn.functional.mse_loss(torch.ones(2).as_subclass(Marked), torch.zeros(2))
+    assert type(x) is Marked and x == 1
+    with pytest.raises(TypeError, match=r"mse_loss\(\): argument 'target' \(position 2\) must be Tensor, not int"):
+        torch.nn.functional.mse_loss(torch.ones(1), 3)
 
 
 class Counting(overrides.TorchFunctionMode):

@@ -34,11 +34,16 @@ properties = {}      # name -> (getter, setter or None): properties of Tensor
 
 
 def publish_function(function):
-    """Enter a plain function over operations, for what no definition can say (any number of tensors, none at all)."""
+    """Enter a plain function that takes no tensors, or asks their types itself."""
     functions[function.__name__] = function
     setattr(namespace, function.__name__, function)
     function.__module__ = "pyx_tensor"
     return function
+
+
+def composes(function):
+    """Enter a plain function over operations, for what no definition can say (any number of tensors, a Python answer)."""
+    return publish_function(_shapes.asking(function))
 
 
 def creates(function):

@@ -4,7 +4,7 @@ from functools import update_wrapper
 from .dtype cimport FLOATING, DType
 from .mode cimport INTERCEPT, NO_GRAD, PROFILE, get_mode
 from .op cimport Op
-from .operands cimport all_dims, is_plain, scaled
+from .operands cimport all_dims, all_plain, is_plain, scaled
 from .record cimport DIMS
 from .tensor cimport TensorBase
 from .writing cimport WritableOp
@@ -21,6 +21,25 @@ def shown(function):
             return overrides.intercept_function(call, function, args, kwargs)
         return function(*args, **kwargs)
     return update_wrapper(call, function)
+
+
+def asking(function, explain=None):
+    """A function over tensors behind which no operation stands, as users call it: modes and the types of its operands are asked first.
+
+    `explain(args, kwargs)` may raise an error that tells more than the AttributeError of what isn't a tensor.
+    """
+    def call(*args, **kwargs):
+        try:
+            if get_mode() & INTERCEPT or not all_plain(list(args)) or (kwargs and not all_plain(list(kwargs.values()))):
+                return overrides.ask_first(call, function, args, kwargs)
+            return function(*args, **kwargs)
+        except AttributeError:
+            if explain is not None:
+                explain(args, kwargs)
+            raise
+    update_wrapper(call, function)
+    call.asks = True
+    return call
 
 
 def unary_function(Op op not None):

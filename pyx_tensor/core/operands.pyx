@@ -38,7 +38,7 @@ cdef bint is_plain(object x) noexcept:
 
 cdef inline bint is_python_number(object x):
     """Looking for an attribute that isn't there is slow: these have none that matters."""
-    return type(x) is int or type(x) is float or type(x) is bool or x is None
+    return type(x) is int or type(x) is float or type(x) is bool or x is None or type(x) is str
 
 
 cdef bint all_plain(list args):

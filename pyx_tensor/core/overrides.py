@@ -147,11 +147,19 @@ def intercept(operation, args, form, out):
     return _decide(operation, args, form, out)
 
 
+def ask_first(function, body, args, kwargs):
+    """The result of a function behind which no operation stands: of the modes, the types that want more than operations, or its body."""
+    relevant = (*args, *kwargs.values())
+    result = NotImplemented
+    if has_bits(MASKS["intercept"]) or any(getattr(kind, "attributes_ask", True) for kind in overloaded_types(relevant)):
+        result = ask(function, relevant, args, kwargs)
+    return body(*args, **kwargs) if result is NotImplemented else result
+
+
 def intercept_function(function, body, args, kwargs):
-    """`intercept` for a function behind which no operation stands, and its body, which asks types itself."""
+    """What modes and a profiler make of a function that makes tensors, and whose body asks types itself."""
     def run():
-        result = ask(function, args, args, kwargs) if has_bits(MASKS["intercept"]) else NotImplemented
-        return body(*args, **kwargs) if result is NotImplemented else result
+        return ask_first(function, body, args, kwargs) if has_bits(MASKS["intercept"]) else body(*args, **kwargs)
     if has_bits(_WATCHED) and _watch is not None:
         return _watch(function.__name__, args, run)
     return run()

@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 
-from ..core.definitions import functions, methods, properties, publish_function
+from ..core.definitions import composes, functions, methods, properties, publish_function
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from .tensor_types import types_of
@@ -34,7 +34,7 @@ properties["grad_dtype"] = (lambda self: self.dtype if self.is_leaf else None), 
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
-@publish_function
+@composes
 def get_device(input):
     """The index of the tensor's device, -1 on the cpu."""
     return input.get_device()
@@ -179,25 +179,25 @@ for _name in ("fill_", "zero_", "resize_as_", "as_strided_", "conj_physical_"):
     functions[_name] = methods[_name]
 
 
-@publish_function
+@composes
 def detach(input):
     """The same memory outside of the graph."""
     return input.detach()
 
 
-@publish_function
+@composes
 def detach_(input):
     """Leave the graph, in place."""
     return input.detach_()
 
 
-@publish_function
+@composes
 def detach_copy(input):
     """A copy outside of the graph."""
     return input.detach().clone()
 
 
-@publish_function
+@composes
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """A copy of a range of indices of a dim."""
     return B.clone(B._slice(input, dim, start, end, step))

@@ -2,7 +2,7 @@
 import functools
 import string
 
-from ..core.definitions import op
+from ..core.definitions import composes, op
 from ..core.definitions import publish_function
 from ..core.record import namespace
 from ..core.signature import Ts
@@ -202,7 +202,7 @@ def _from_sublists(args):
     return operands, equation if output is None else f"{equation}->{write(output)}"
 
 
-@publish_function
+@composes
 def einsum(equation, *operands):
     """Sums of products over labelled dims: `einsum('ij,jk->ik', a, b)` is the matrix product.
 

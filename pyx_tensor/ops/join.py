@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..core.definitions import op, publish_function
+from ..core.definitions import composes, op, publish_function
 from ..core.protocol import allocating
 from ..core.record import namespace as B
 from ..core.signature import T, Ts
@@ -114,7 +114,7 @@ def _atleast(count):
         return tuple([lift(B, t) for t in _all_tensors(name, tensors)])
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"Views of tensors with at least {count} dim{'s' * (count > 1)}: one tensor, or a tuple for several."
-    return publish_function(form)
+    return composes(form)
 
 
 atleast_1d, atleast_2d, atleast_3d = _atleast(1), _atleast(2), _atleast(3)
@@ -166,7 +166,7 @@ def broadcast_shapes(*shapes):
     return Size(result)
 
 
-@publish_function
+@composes
 def broadcast_tensors(*tensors):
     """Views of the tensors in their common shape."""
     tensors = _all_tensors("broadcast_tensors", tensors)
@@ -181,7 +181,7 @@ def broadcast_to(B, input: T, sizes):
 
 
 # --- combinations -------------------------------------------------------------------------------------------------
-@publish_function
+@composes
 def meshgrid(*tensors, indexing="ij"):
     """Coordinates of a grid: each vector spread over the dims of all.
 
@@ -208,7 +208,7 @@ def meshgrid(*tensors, indexing="ij"):
     return tuple(grids)
 
 
-@publish_function
+@composes
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, as rows; a single vector as it is."""
     tensors = _all_tensors("cartesian_prod", tensors)
@@ -258,7 +258,7 @@ def vander(B, x: T, N=None, increasing=False):
     return powers if increasing else B.flip(powers, (1,))
 
 
-@publish_function
+@composes
 def block_diag(*tensors):
     """A matrix with the matrices (vectors are rows, numbers 1×1) along its diagonal and zeros elsewhere."""
     blocks = [B.reshape(t, (1, -1)) if t.ndim < 2 else t for t in _all_tensors("block_diag", tensors)]

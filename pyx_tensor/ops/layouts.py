@@ -2,7 +2,7 @@
 sparse_*.py, which is imported when the first one is made."""
 from importlib import import_module
 
-from ..core.definitions import methods, properties, publish_function
+from ..core.definitions import composes, methods, properties, publish_function
 from ..core.memory_format import sparse_coo, sparse_csr, strided
 
 
@@ -148,7 +148,7 @@ def _public(name, doc):
         return getattr(_sparse("sparse_products"), name)(*args, **kwargs)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    publish_function(function)
+    composes(function)
 
 
 _public("hspmm", "The product of a sparse matrix and a dense one, as a sparse matrix with dense rows.")

@@ -1,5 +1,5 @@
 """Questions about an object or a tensor that aren't computed: functions with a Python answer."""
-from ..core.definitions import publish_function
+from ..core.definitions import composes, publish_function
 from ..core.tensor import TensorBase
 
 
@@ -15,37 +15,37 @@ def _tensor(function, name, value):
     return value
 
 
-@publish_function
+@composes
 def numel(input):
     """The number of elements: the product of the sizes, 1 for a 0-dim tensor."""
     return _tensor("numel", "input", input).numel()
 
 
-@publish_function
+@composes
 def is_floating_point(input):
     """Whether the dtype is a floating-point one (complex ones aren't)."""
     return _tensor("is_floating_point", "input", input).dtype.is_floating_point
 
 
-@publish_function
+@composes
 def is_complex(input):
     """Whether the dtype is a complex one."""
     return _tensor("is_complex", "input", input).dtype.is_complex
 
 
-@publish_function
+@composes
 def is_signed(input):
     """Whether the dtype has negative values."""
     return _tensor("is_signed", "input", input).dtype.is_signed
 
 
-@publish_function
+@composes
 def is_inference(input):
     """Whether the tensor was made in inference mode."""
     return _tensor("is_inference", "input", input).is_inference()
 
 
-@publish_function
+@composes
 def is_same_size(input, other):
     """Whether two tensors have the same shape."""
     return _tensor("is_same_size", "input", input).shape == _tensor("is_same_size", "other", other).shape

@@ -1,6 +1,6 @@
 """Recurrent networks of several layers and directions, under PyTorch's functional names, made of `recurrent_layer`."""
 from ..core.autocast import computed_as_it_is, computed_low
-from ..core.definitions import op, publish_function
+from ..core.definitions import composes, op
 from ..core.frontend import Tensor
 from ..core.record import namespace as B
 from ..core.signature import T
@@ -30,6 +30,7 @@ def gru_cell(B, input: T, hx: T, w_ih: T, w_hh: T, b_ih: T = None, b_hh: T = Non
     return B.gru_gates(B.linear(input, w_ih, b_ih), B.linear(hx, w_hh, b_hh), hx)
 
 
+@composes
 @computed_as_it_is
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """A step of a long short-term memory (Hochreiter and Schmidhuber, 1997): (h, c), both (N, H), after input (N, I).
@@ -43,9 +44,6 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     h, c = hx
     _check_cell(input, h, w_ih, w_hh, 4)
     return tuple(B.lstm_gates(_sum_of_products(B, input, h, w_ih, w_hh, b_ih, b_hh), c))
-
-
-publish_function(lstm_cell)
 
 
 def _sum_of_products(B, input, h, w_ih, w_hh, b_ih, b_hh):
@@ -124,6 +122,7 @@ def _run(name, cell, input, args):
     return output.transpose(0, 1) if batch_first else output, *states
 
 
+@composes
 @computed_low
 def lstm(input, *args):
     """A long short-term memory of several layers: (output, h, c).
@@ -141,10 +140,9 @@ def _with_one_state(name, cell, text):
 
     network.__name__ = network.__qualname__ = name
     network.__doc__ = f"{text} of several layers: (output, h). Called as `lstm` is, with h in the place of (h, c)."
-    return publish_function(network)
+    return composes(network)
 
 
-publish_function(lstm)
 gru = _with_one_state("gru", "gru", "A gated recurrent unit")
 rnn_tanh = _with_one_state("rnn_tanh", "tanh", "An Elman network with the hyperbolic tangent")
 rnn_relu = _with_one_state("rnn_relu", "relu", "An Elman network with ReLU")

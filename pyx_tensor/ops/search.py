@@ -1,5 +1,5 @@
 """Searching in sorted values, and among values."""
-from ..core.definitions import op, publish_function
+from ..core.definitions import composes, op
 from ..core.dtype import by_name
 from ..core.record import namespace
 from ..core.signature import Raw, T
@@ -80,7 +80,7 @@ def _isin(B, elements: T, test_elements: T, invert):
     return B.logical_not(found) if invert else found
 
 
-@publish_function
+@composes
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """True where an element is among the test elements (`invert`: where it isn't); either may be a number."""
     B = namespace

@@ -1,7 +1,7 @@
 """Views in terms of other views, forms that change a tensor's own shape, and parts written back."""
 import itertools
 
-from ..core.definitions import functions, methods, op, operations, properties, publish_function
+from ..core.definitions import composes, functions, methods, op, operations, properties
 from ..core.definitions import view as view_op
 from ..core.mode import is_grad_enabled
 from ..core.record import namespace as B
@@ -162,7 +162,7 @@ def _copying(name):
         return tuple(map(B.clone, result)) if isinstance(result, tuple) else B.clone(result)
     copy.__name__ = copy.__qualname__ = name.strip("_") + "_copy"
     copy.__doc__ = f"`{name}` with memory of its own."
-    publish_function(copy)
+    composes(copy)
 
 
 for _name in ("alias", "as_strided", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind",

@@ -17,7 +17,7 @@ def _inplace_or_not(name):
 
     activation.__name__ = activation.__qualname__ = name
     activation.__doc__ = new.__doc__
-    return activation
+    return takes_tensors()(activation)
 
 
 relu, silu, mish = _inplace_or_not("relu"), _inplace_or_not("silu"), _inplace_or_not("mish")
@@ -31,11 +31,13 @@ relu_, elu_, leaky_relu_, threshold_, hardtanh_ = (
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
+@takes_tensors()
 def threshold(input, threshold, value, inplace=False):
     """x where it is greater than ``threshold``, else ``value``."""
     return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
 
 
+@takes_tensors()
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """x cut off to [``min_val``, ``max_val``]."""
     if min_val > max_val:
@@ -43,11 +45,13 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     return (ops.hardtanh_ if inplace else ops.hardtanh)(input, min_val, max_val)
 
 
+@takes_tensors()
 def elu(input, alpha=1.0, inplace=False):
     """x where positive, else alpha · (eˣ - 1) (Clevert et al., 2015)."""
     return (ops.elu_ if inplace else ops.elu)(input, alpha)
 
 
+@takes_tensors()
 def celu(input, alpha=1.0, inplace=False):
     """max(0, x) + min(0, alpha · (e^(x/alpha) - 1)) (Barron, 2017)."""
     if alpha == 0:
@@ -55,26 +59,31 @@ def celu(input, alpha=1.0, inplace=False):
     return (ops.elu_ if inplace else ops.elu)(input, alpha, 1.0, 1.0 / alpha)
 
 
+@takes_tensors()
 def celu_(input, alpha=1.0):
     """In-place form of :func:`celu`."""
     return celu(input, alpha, inplace=True)
 
 
+@takes_tensors()
 def selu(input, inplace=False):
     """Scaled exponential linear unit (Klambauer et al., 2017)."""
     return (ops.elu_ if inplace else ops.elu)(input, _SELU_ALPHA, _SELU_SCALE)
 
 
+@takes_tensors()
 def selu_(input):
     """In-place form of :func:`selu`."""
     return selu(input, inplace=True)
 
 
+@takes_tensors()
 def relu6(input, inplace=False):
     """x cut off to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@takes_tensors()
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x where positive, else ``negative_slope`` · x."""
     return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
@@ -97,6 +106,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return input.mul_(slopes) if inplace else input * slopes
 
 
+@takes_tensors()
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
     """In-place form of :func:`rrelu`."""
     return rrelu(input, lower, upper, training, inplace=True)
@@ -132,6 +142,7 @@ def glu(input, dim=-1):
     return value * gate.sigmoid()
 
 
+@takes_tensors()
 def hardshrink(input, lambd=0.5):
     """x where |x| is greater than ``lambd``, else 0."""
     return ops.hardshrink(input, lambd)
@@ -177,7 +188,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     With ``hard`` it is one-hot, with the gradient of the soft sample. ``eps`` has no effect.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -ops.empty_like(logits).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
@@ -189,5 +200,5 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 def _implicit_dim(name, input, stacklevel):
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. "
-                  "Change the call to include dim=X as an argument.", stacklevel=stacklevel + 1)
+                  "Change the call to include dim=X as an argument.", stacklevel=stacklevel)
     return 0 if input.dim() in (0, 1, 3) else 1

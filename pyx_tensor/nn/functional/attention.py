@@ -4,12 +4,14 @@ import warnings
 
 from ...core.dtype import by_name
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 from .dropout import dropout
 
 scaled_dot_product_attention = ops.scaled_dot_product_attention
 _BOOL = by_name["bool"]
 
 
+@takes_tensors(3)
 def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn,
                                  dropout_p, out_proj_weight, out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None,
                                  use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None,

@@ -19,6 +19,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
+@takes_tensors()
 def pdist(input, p=2.0):
     """The ``p``-norm distances of all pairs of rows of a matrix (N, M), (0, 1), (0, 2) … (N-2, N-1)."""
     return ops.pdist(input, p)

@@ -4,22 +4,26 @@ import warnings
 
 from ...ops import namespace as ops
 from ...ops.random import empty_in_order_of
+from ._arguments import takes_tensors
 
 # The value that SELU tends to on the left, negated: what a dropped element is set to by alpha dropout.
 _SELU_LIMIT = 1.7580993408473766
 
 
+@takes_tensors()
 def dropout(input, p=0.5, training=True, inplace=False):
     """Set each element to zero with probability ``p`` and scale the others by 1 / (1 - p); nothing unless ``training``."""
     _check_probability(p)
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
+@takes_tensors()
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, L) or (C, L)."""
     return _channel_dropout("dropout1d", (2, 3), input, p, training, inplace)
 
 
+@takes_tensors()
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, H, W)."""
     if input.dim() not in (3, 4):
@@ -29,17 +33,20 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _feature_dropout(input, p, training, inplace)
 
 
+@takes_tensors()
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     return _channel_dropout("dropout3d", (4, 5), input, p, training, inplace)
 
 
+@takes_tensors()
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of what SELU gives (Klambauer et al., 2017)."""
     _check_probability(p)
     return _alpha_dropout(input, p, training, inplace, lambda: empty_in_order_of(input, dtype=input.dtype, device=input.device))
 
 
+@takes_tensors()
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """:func:`alpha_dropout` of whole channels."""
     _check_probability(p)

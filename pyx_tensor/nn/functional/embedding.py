@@ -2,8 +2,10 @@
 from ...autograd import no_grad
 from ...core.dtype import by_name
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 
 
+@takes_tensors(2)
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of ``weight`` at the indices ``input``.
 
@@ -27,6 +29,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
+@takes_tensors()
 def one_hot(tensor, num_classes=-1):
     """A last dimension of size ``num_classes`` that is 1 at each index of ``tensor`` and 0 elsewhere.
 
@@ -57,6 +60,7 @@ def _shorten_rows(weight, indices, max_norm, norm_type):
 
 
 # --- bags -------------------------------------------------------------------------------------------------------------
+@takes_tensors(2)
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
     """The sum, mean or maximum of the rows of ``weight`` in each bag of indices, (bags, columns); 0 for an empty bag.

@@ -8,6 +8,7 @@ import numpy as np
 from ...core.dtype import by_name
 from ...ops import namespace as ops
 from ...ops.sliding import Taps, cached
+from ._arguments import takes_tensors
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}
@@ -81,6 +82,7 @@ def _antialiased(mode, size, count, scale, align_corners, real):
 
 
 # --- public -------------------------------------------------------------------------------------------------------
+@takes_tensors()
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """Images (N, C, *) with one to three spatial dims, resampled to another size.
 
@@ -202,18 +204,21 @@ def _check(input, grid, mode, antialias):
         raise NotImplementedError(f"\"interpolate\" not implemented for '{input.dtype}'")
 
 
+@takes_tensors()
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """Deprecated form of :func:`interpolate`."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@takes_tensors()
 def upsample_nearest(input, size=None, scale_factor=None):
     """Deprecated form of :func:`interpolate`."""
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, "nearest")
 
 
+@takes_tensors()
 def upsample_bilinear(input, size=None, scale_factor=None):
     """Deprecated form of :func:`interpolate` with aligned corners."""
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)

@@ -1,10 +1,12 @@
 """Linear maps."""
 from ...core.autocast import computed_as_it_is
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 
 linear = ops.linear
 
 
+@takes_tensors(3)
 @computed_as_it_is
 def bilinear(input1, input2, weight, bias=None):
     """y_k = Σ_ij x1_i W_kij x2_j + b_k over the last dimensions of ``input1`` and ``input2``."""

@@ -1,5 +1,6 @@
 """Cross entropy of a linear map."""
 from ...ops import namespace as ops
+from ._arguments import takes_tensors
 from .classification import cross_entropy
 
 
@@ -13,6 +14,7 @@ class LinearCrossEntropyOptions:
         self.chunking_method, self.acc_policy, self.acc_dtype = chunking_method, acc_policy, acc_dtype
 
 
+@takes_tensors(3)
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
                          label_smoothing=0.0, options=None):
     """:func:`cross_entropy` of a linear map of ``input`` (N, in) or (in).

@@ -169,7 +169,7 @@ def _difference_loss(loss, input, target, reduction, weight=None, *options):
     if target.shape != input.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
                       "This will likely lead to incorrect results due to broadcasting. "
-                      "Please ensure they have the same size.", stacklevel=4)
+                      "Please ensure they have the same size.", stacklevel=3)
         input, target = ops.broadcast_tensors(input, target)
     if weight is None:
         return loss(input, target, reduction, *options)

@@ -8,11 +8,13 @@ from ...ops.nn import update_statistics_
 from ._arguments import takes_tensors
 
 
+@takes_tensors()
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Normalise over the last dimensions, of sizes ``normalized_shape``, to mean 0 and variance 1; scale and shift."""
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@takes_tensors()
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divide by the root of the mean square over the last dimensions, of sizes ``normalized_shape``; scale."""
     if not len(normalized_shape):
@@ -30,6 +32,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return output if weight is None else output * weight
 
 
+@takes_tensors()
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Normalise (N, C, *) over groups of channels and all positions; scale and shift each channel."""
     if input.dim() < 2:
@@ -44,6 +47,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     return _per_channel(output, weight, bias)
 
 
+@takes_tensors()
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Normalise (N, C, *) over batch and positions; scale and shift each channel.
 
@@ -68,6 +72,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return output
 
 
+@takes_tensors()
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
                   momentum=0.1, eps=1e-5):
     """Normalise (N, C, *) over the positions of each sample and channel; scale and shift each channel."""
@@ -82,6 +87,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     return _per_channel((input - mean) * (var + eps).rsqrt(), weight, bias)
 
 
+@takes_tensors()
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divide (N, C, *) by (k + alpha · mean square over ``size`` neighbouring channels) ** beta."""
     if input.dim() < 3:

@@ -5,6 +5,7 @@ import numpy as np
 
 from ...ops import namespace as ops
 from ...ops.sliding import Taps
+from ._arguments import takes_tensors
 
 
 def _reflected(before, size, after):
@@ -29,6 +30,7 @@ def _taps(mode, before, size, after):
     return Taps(_PLACES[mode](before, size, after)[None], None)
 
 
+@takes_tensors()
 def pad(input, pad, mode="constant", value=None):
     """The input with elements put around it, or taken away where a number is negative.
 

@@ -3,6 +3,7 @@ from ...core.dtype import by_name
 from ...ops import namespace as ops
 from ...ops.pooling import read_windows
 from ...ops.sliding import each
+from ._arguments import takes_tensors
 
 avg_pool1d, avg_pool2d, avg_pool3d = ops.avg_pool1d, ops.avg_pool2d, ops.avg_pool3d
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = ops.adaptive_avg_pool1d, ops.adaptive_avg_pool2d, ops.adaptive_avg_pool3d
@@ -22,7 +23,7 @@ def _max_pool(spatial):
     pool.__doc__ = values.__doc__ + "\n    With `return_indices` also where in its plane each greatest element stands."
     pool_with_indices.__name__ = pool_with_indices.__qualname__ = f"max_pool{spatial}d_with_indices"
     pool_with_indices.__doc__ = with_indices.__doc__
-    return pool, pool_with_indices
+    return takes_tensors()(pool), takes_tensors()(pool_with_indices)
 
 
 max_pool1d, max_pool1d_with_indices = _max_pool(1)
@@ -43,7 +44,7 @@ def _adaptive_max_pool(spatial):
     pool.__name__ = pool.__qualname__ = f"adaptive_max_pool{spatial}d"
     pool_with_indices.__name__ = pool_with_indices.__qualname__ = pool.__name__ + "_with_indices"
     pool.__doc__ = pool_with_indices.__doc__ = with_indices.__doc__
-    return pool, pool_with_indices
+    return takes_tensors()(pool), takes_tensors()(pool_with_indices)
 
 
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
@@ -64,7 +65,7 @@ def _lp_pool(spatial):
 
     pool.__name__ = pool.__qualname__ = f"lp_pool{spatial}d"
     pool.__doc__ = f"The ``norm_type``-norm of each window, (Σ xᵖ)^(1/p), over the last {spatial} dims; see :func:`avg_pool{spatial}d`."
-    return pool
+    return takes_tensors()(pool)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool(1), _lp_pool(2), _lp_pool(3)
@@ -116,7 +117,7 @@ def _fractional_max_pool(spatial):
         output_size, output_ratio: how many windows there are along each dim, or which part of the input's size that is.
         return_indices: return also where in its plane each greatest element stands.
     """
-    return pool, with_indices
+    return takes_tensors()(pool), takes_tensors()(with_indices)
 
 
 fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pool(2)
@@ -172,7 +173,7 @@ def _max_unpool(spatial):
         kernel_size, stride, padding: those of the pooling.
         output_size: the size of what was pooled, where several are possible.
     """
-    return unpool
+    return takes_tensors(2)(unpool)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = _max_unpool(1), _max_unpool(2), _max_unpool(3)

@@ -4,6 +4,7 @@ import warnings
 
 from ...ops import namespace as ops
 from ...ops.sliding import each, grid_of, named_sizes
+from ._arguments import takes_tensors
 
 pixel_shuffle, pixel_unshuffle, channel_shuffle = ops.pixel_shuffle, ops.pixel_unshuffle, ops.channel_shuffle
 native_channel_shuffle = ops.channel_shuffle
@@ -13,6 +14,7 @@ _DEFAULT_CHANGED = ("Default grid_sample and affine_grid behavior has changed to
 
 
 # --- grids --------------------------------------------------------------------------------------------------------
+@takes_tensors()
 def affine_grid(theta, size, align_corners=None):
     """The places, for :func:`grid_sample`, that affine maps give to a regular grid of an image of shape ``size``.
 
@@ -48,6 +50,7 @@ def affine_grid(theta, size, align_corners=None):
     return (points @ theta.transpose(1, 2)).reshape(size[0], *size[2:], n)
 
 
+@takes_tensors(2)
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Images at the places of a grid.
 
@@ -82,6 +85,7 @@ def _block_arguments(name, kernel_size, dilation, padding, stride):
     return numbers
 
 
+@takes_tensors()
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The windows of images (N, C, H, W) or (C, H, W) as columns: (N, C * elements of a window, windows).
 
@@ -102,6 +106,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return columns if batch is input else columns.squeeze(0)
 
 
+@takes_tensors()
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The adjoint of :func:`unfold`: images of size ``output_size`` whose elements are the sums of their copies in the columns."""
     kernel, dilation, padding, stride = _block_arguments("fold", kernel_size, dilation, padding, stride)

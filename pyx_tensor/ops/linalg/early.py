@@ -1,5 +1,5 @@
 """Early PyTorch's names, with the arguments and results that they had. Each docstring names what replaced it."""
-from ...core.definitions import methods, op, publish_function
+from ...core.definitions import composes, methods, op
 from ...core.dtype import by_name
 from ...core.record import namespace
 from ...core.signature import Raw, T
@@ -95,7 +95,7 @@ def pstrf(B, a: T, upper=True, tol=None):
 
 
 # --- LU of batches --------------------------------------------------------------------------------------------------
-@publish_function
+@composes
 def btrifact(A, info=None, pivot=True):
     """(LU, pivots) of a batch of matrices; pivots are int32, counted from 1.
 
@@ -113,7 +113,7 @@ def btrifact(A, info=None, pivot=True):
     return compact, pivots
 
 
-@publish_function
+@composes
 def btrifact_with_info(A, pivot=True):
     """(LU, pivots, info) of a batch of matrices. `torch.linalg.lu_factor_ex` is today's name for it."""
     return tuple(namespace.linalg_lu_factor_ex(A, pivot=pivot))
@@ -134,7 +134,7 @@ def btrisolve(B, input: T, LU_data: T, LU_pivots: Raw):
     return B.squeeze(solution, -1) if vectors else solution
 
 
-@publish_function
+@composes
 def btriunpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """(P, L, U) from `btrifact`'s results. `torch.lu_unpack` is today's name for it."""
     return tuple(namespace.lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots))

@@ -1,7 +1,7 @@
 """A few extreme eigenvalues of large Hermitian matrices: the method of conjugate gradients in blocks."""
 import math
 
-from ...core.definitions import publish_function
+from ...core.definitions import composes
 from ...core.mode import is_grad_enabled
 from ...core.record import namespace as B
 from ...core.typeinfo import finfo
@@ -39,7 +39,7 @@ def _iterate(A, X, k, iK, niter, tol, largest):
     return B.narrow(values, -1, 0, k), B.narrow(X, -1, 0, k)
 
 
-@publish_function
+@composes
 def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None, ortho_iparams=None,
            ortho_fparams=None, ortho_bparams=None):
     """(E, X): the k largest (or smallest) eigenvalues of Hermitian matrices (..., m, m), and their vectors in columns, orthonormal (with respect to B).

@@ -1,5 +1,5 @@
 """Decompositions of matrices that are nearly of low rank, by random projection (N. Halko, P. Martinsson & J. Tropp, 2009)."""
-from ...core.definitions import publish_function
+from ...core.definitions import composes
 from ...core.record import namespace as B
 
 
@@ -17,7 +17,7 @@ def _range_basis(A, q, niter, mean):
     return Q
 
 
-@publish_function
+@composes
 def svd_lowrank(A, q=6, niter=2, M=None):
     """(U, S, V) with A (less M) nearly U diag(S) V^H, of q columns, for matrices (..., m, n) of nearly that rank.
 
@@ -36,7 +36,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     return (V, S, U) if wide else (U, S, V)
 
 
-@publish_function
+@composes
 def pca_lowrank(A, q=None, center=True, niter=2):
     """(U, S, V) of the q principal components of the rows of A (..., m, n): V has their directions in columns.
 

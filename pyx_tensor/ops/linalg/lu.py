@@ -1,5 +1,5 @@
 """LU with row exchanges, and what solves systems of equations by it."""
-from ...core.definitions import methods, op, publish_function
+from ...core.definitions import composes, methods, op
 from ...core.record import namespace
 from ...core.signature import Raw, T
 from .common import check_equations, check_info, check_matrices, check_same_dtype, check_square, linalg_op, linalg_primitive, zero_on_diagonal
@@ -150,7 +150,7 @@ def _lu_with_info(B, A: T, pivot=True, check_errors=True):
     return tuple(B.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
 
 
-@publish_function
+@composes
 def lu(A, pivot=True, get_infos=False):
     """(LU, pivots), and info where `get_infos`. `torch.linalg.lu_factor` and `torch.linalg.lu_factor_ex` are today's names for it."""
     result = namespace._lu_with_info(A, pivot, not get_infos)

@@ -1,7 +1,7 @@
 """Matrix products."""
 import math
 
-from ...core.definitions import op, primitive, publish_function
+from ...core.definitions import composes, op, primitive
 from ...core.dtype import by_name
 from ...core.record import namespace
 from ...core.signature import Number, T, Ts
@@ -272,7 +272,7 @@ def multi_dot(B, tensors: Ts):
     return B.reshape(result, shape)
 
 
-@publish_function
+@composes
 def chain_matmul(*matrices, out=None):
     """The product of several matrices, in the order that costs least."""
     matrices = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
