@@ -6,6 +6,7 @@ import pyx_tensor as torch
 from pyx_tensor import nn
 from pyx_tensor.autograd import gradcheck, gradgradcheck
 from pyx_tensor.nn import functional as F
+from pyx_tensor_cpu.level import cpu_level, set_cpu_level, supported_levels
 
 
 def normal(*shape, seed=0):
@@ -166,11 +167,82 @@ def test_what_lies_outside():
     assert at("zeros") == [0., 0.] and at("border") == [1., 4.] and at("reflection") == [3., 3.]
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-def test_grid_sample_derivatives(mode, padding):
+@pytest.mark.parametrize("align", [False, True])
+def test_grid_sample_derivatives(mode, padding, align):
+    def sample(x, grid):
+        return F.grid_sample(x, grid, mode, padding, align)
     x, grid = normal(1, 2, 4, 3).requires_grad_(), (normal(1, 2, 3, 2, seed=1) * 0.6).requires_grad_()
-    assert gradcheck(lambda x, grid: F.grid_sample(x, grid, mode, padding, align_corners=False), (x, grid))
+    assert gradcheck(sample, (x, grid)) and gradgradcheck(sample, (x, grid))
+    if mode != "bicubic":
+        x, grid = normal(1, 2, 3, 2, 3).requires_grad_(), (normal(1, 1, 2, 2, 3, seed=1) * 0.6).requires_grad_()
+        assert gradcheck(sample, (x, grid)) and gradgradcheck(sample, (x, grid))
+
+
+@pytest.fixture(params=supported_levels())
+def level(request):
+    before = cpu_level()
+    set_cpu_level(request.param)
+    yield
+    set_cpu_level(before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode, size, places", [
+    (mode, size, places) for mode in ("bilinear", "bicubic", "nearest")
+    for size, places in (((5, 4), (9, 17)), ((1, 3), (8, 8)), ((4, 4), (0, 3)), ((3, 2, 5), (3, 7, 4))) if mode != "bicubic" or len(size) == 2], ids=str)
+def test_the_kernel_is_what_other_backends_compute(level, dtype, mode, padding, size, places):
+    torch.manual_seed(0)
+    x, g = torch.randn(2, 3, *size, dtype=dtype), torch.randn(2, 3, *places, dtype=dtype)
+    grid = (torch.rand(2, *places, len(size), dtype=torch.float64) * 4 - 2).to(dtype)
+    found = []
+    for place in (lambda t: t, lambda t: t.to("reference"), lambda t: t.transpose(0, -1).contiguous().transpose(0, -1)):
+        leaves = [place(t).requires_grad_() for t in (x, grid)]
+        y = F.grid_sample(*leaves, mode, padding, align_corners=False)
+        found.append([t.cpu().double() for t in (y, *torch.autograd.grad(y, leaves, place(g)))])
+    for kernel, body, strided in zip(*found):
+        assert kernel.shape == body.shape and torch.equal(kernel, strided)
+        torch.testing.assert_close(kernel, body, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_types_are_sampled_in_float32_and_rounded_once(dtype):
+    x, grid, g = normal(2, 3, 5, 4).to(dtype), normal(2, 6, 7, 2, seed=1).to(dtype), normal(2, 3, 6, 7, seed=2).to(dtype)
+    found = []
+    for leaves in ((x, grid), (x.float(), grid.float())):
+        leaves = [t.requires_grad_() for t in leaves]
+        y = F.grid_sample(*leaves, "bicubic", "reflection", align_corners=False)
+        found.append([t.to(dtype) for t in (y, *torch.autograd.grad(y, leaves, g.to(y.dtype)))])
+    assert all(a.dtype == dtype and torch.equal(a, b) for a, b in zip(*found))
+
+
+def test_points_that_are_no_numbers():
+    x = torch.arange(1.0, 5.0).reshape(1, 1, 1, 4)
+    grid = torch.tensor([[[[float("nan"), 0.0], [float("inf"), 0.0], [-float("inf"), 0.0], [1e30, 0.0]]]])
+    for place in (lambda t: t, lambda t: t.to("reference")):
+        border, mirrored, zeros = (F.grid_sample(place(x), place(grid), "nearest", padding, align_corners=False).ravel().tolist()
+                                   for padding in ("border", "reflection", "zeros"))
+        assert border == [1, 4, 1, 4] and mirrored[:3] == [1, 1, 1] and zeros == [0] * 4
+        assert F.grid_sample(place(x), place(grid), align_corners=False).ravel().isnan().tolist() == [True, True, True, False]
+    x[..., 0] = float("inf")
+    assert F.grid_sample(x, torch.tensor([[[[-3.0, 0.0], [0.5, 0.0]]]]), align_corners=False).ravel().tolist() == [0, 3.5]
+
+
+def test_the_kernel_refuses_what_it_was_not_made_for():
+    from pyx_tensor_cpu import sampling
+    x, grid = np.zeros((1, 1, 2, 2)), np.zeros((1, 1, 1, 2))
+    for error, arguments in ((ValueError, (x, grid[..., :1], 0, 0, False)), (ValueError, (x, grid, 3, 0, False)), (ValueError, (x[..., :0], grid, 0, 0, False)),
+                             (TypeError, (x.astype(int), grid.astype(int), 0, 0, False)), (ValueError, (x.astype(np.float32), grid, 0, 0, False)),
+                             (ValueError, (np.zeros((2, 1, 2, 2)), grid, 0, 0, False)), (ValueError, (x[0], grid, 0, 0, False)),
+                             (ValueError, (np.zeros((1, 1, 2, 2, 2)), np.zeros((1, 1, 1, 1, 3)), 2, 0, False))):
+        with pytest.raises(error):
+            sampling.grid_sampler(*arguments)
+    with pytest.raises(ValueError):
+        sampling.grid_sampler_input(x, grid, (1, 1, 2, 2), 0, 0, False)
+    with pytest.raises(ValueError):
+        sampling.grid_sampler_grid(np.zeros((1, 1, 1, 2)), x, grid, 0, 0, False)
 
 
 @pytest.mark.parametrize("error, message, call", [

@@ -1,0 +1,2 @@
+"""Sampling, compiled for this CPU level."""
+include "../kernels/sampling.pxi"
