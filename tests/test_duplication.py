@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import pyx_tensor as torch
 from pyx_tensor import nn
+from pyx_tensor.autograd import gradcheck
 
 DATA = Path(__file__).parent / "data"
 WAYS = {"deepcopy": copy.deepcopy, "cloudpickle": lambda obj: pickle.loads(cloudpickle.dumps(obj)),
@@ -171,3 +172,27 @@ def test_a_file_of_release_0_1_0():
     model.load_state_dict(saved["state"])
     torch.optim.Adam(model.parameters()).load_state_dict(saved["optimizer"])
     assert saved["x"].stride() == (1, 4) and saved["x"].tolist() == torch.arange(12.0).reshape(3, 4).t()[1:].tolist()
+
+
+# --- clones -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("view", [
+    lambda x: x.permute(2, 0, 1), lambda x: x.transpose(0, 1), lambda x: x[:, 1:], lambda x: x[..., ::2], lambda x: x[:, :1], lambda x: x.permute(2, 1, 0)[::2],
+    lambda x: x.select(1, 1).t(), lambda x: x[:0], lambda x: x[:, None].expand(2, 3, 3, 4)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool], ids=str)
+def test_a_clone_keeps_the_order_of_dims_without_gaps(view, dtype):
+    x = view(torch.arange(24).reshape(2, 3, 4).to(dtype))
+    y, rows = x.clone(), x.clone(memory_format=torch.contiguous_format)
+    assert torch.equal(x, y) and torch.equal(x, rows) and rows.is_contiguous()
+    order = sorted((d for d in range(x.ndim) if x.shape[d] > 1 and x.stride(d)), key=x.stride)
+    assert sorted((d for d in order), key=y.stride) == order and not y._is_view() and y.storage_offset() == 0
+    assert y.storage().nbytes() == x.numel() * x.itemsize
+    if y.numel():
+        y.zero_()
+        assert not torch.equal(x, y)
+    leaf = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: view(x).clone() ** 2, (leaf,))
+
+
+def test_a_clone_of_a_turned_tensor_can_grow():
+    y = torch.arange(6.0).reshape(2, 3).t().clone()
+    assert y.resize_(4, 2).shape == (4, 2)

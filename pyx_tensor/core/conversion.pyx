@@ -1,7 +1,7 @@
 """Copies and conversions as users call them: the parsers, and a short way for plain tensors that nobody looks on at."""
 cimport numpy as cnp
 
-from .copying cimport converted, copied
+from .copying cimport converted, copied, copied_in_order
 from .device cimport Device, as_device
 from .dtype cimport DType
 from .mode cimport AUTOCAST, INTERCEPT, NO_GRAD, PROFILE, get_mode
@@ -27,11 +27,16 @@ cdef bint in_order(object x) noexcept:
 def clone_function(Op op not None):
     def call(input, *, memory_format=preserve_format, out=None):
         cdef unsigned int mode = get_mode()
+        cdef TensorBase result = None
         if out is not None:
             return op.run_out([input, memory_format], out)
-        if mode & ~NO_GRAD or not is_plain(input) or memory_format is not contiguous_format and not (memory_format is preserve_format and in_order(input)):
+        if not mode & ~NO_GRAD and is_plain(input):
+            if memory_format is contiguous_format or memory_format is preserve_format and in_order(input):
+                result = copied(<TensorBase>input)
+            elif memory_format is preserve_format:
+                result = copied_in_order(<TensorBase>input)
+        if result is None:
             return op.run([input, memory_format])
-        result = copied(<TensorBase>input)
         return op.recorded(result, [input, memory_format]) if not mode & NO_GRAD and (<TensorBase>input).needs_grad() else result
     return call
 

@@ -3,4 +3,5 @@ from .dtype cimport DType
 from .tensor cimport TensorBase
 
 cpdef TensorBase copied(TensorBase t)
+cdef TensorBase copied_in_order(TensorBase t)
 cpdef TensorBase converted(TensorBase t, DType dtype, Device device, bint non_blocking=*)

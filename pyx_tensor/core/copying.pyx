@@ -19,6 +19,44 @@ cpdef TensorBase copied(TensorBase t):
     return new_tensor(t.device._backend.copy(t.array), t.dtype, t.device)
 
 
+cdef TensorBase copied_in_order(TensorBase t):
+    """A copy whose dims lie in the order of t's, without gaps (`strides_like`). None where t isn't on an ndarray, is empty or broadcast."""
+    cdef Geometry g, by_order
+    cdef int order[geometry.MAX_DIMS]
+    cdef int i, j
+    cdef bint dense = True, turned = False
+    cdef Py_ssize_t step = 1, row_step = 1
+    cdef TensorBase result
+    if type(t.array) is not cnp.ndarray:
+        return None
+    load_geometry(t, &g)
+    for i in range(g.ndim):
+        if g.shape[i] == 0 or g.strides[i] <= 0:
+            return None
+        j = i
+        while j and g.strides[order[j - 1]] < g.strides[i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
+    by_order = g
+    for i in range(g.ndim - 1, -1, -1):
+        dense = dense and (g.shape[order[i]] == 1 or g.strides[order[i]] == step)
+        by_order.strides[order[i]] = step
+        step *= g.shape[order[i]]
+    for i in range(g.ndim - 1, -1, -1):
+        turned = turned or g.shape[i] > 1 and by_order.strides[i] != row_step
+        row_step *= g.shape[i]
+    if not turned:
+        return copied(t)
+    if not dense:
+        g = by_order
+    g.offset = 0
+    array = (<object>t.array).transpose([order[i] for i in range(g.ndim)])
+    result = new_tensor(t.device._backend.copy(array), t.dtype, t.device)
+    result.point_at(ndarray_view(<cnp.ndarray>result.array, result.storage_(), &g), result.storage)
+    return result
+
+
 cpdef TensorBase converted(TensorBase t, DType dtype, Device device, bint non_blocking=False):
     """The values as another dtype and/or on another device (None: as here). `non_blocking` copies needn't be waited for."""
     cdef Device target = t.device

@@ -124,8 +124,7 @@ def softshrink(B, input: T, lambd=0.5):
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    moved = B.sub(input, B.mul(B.sign(input), lambd))
-    return B.masked_fill(moved, B.le(B.abs(input), lambd), 0)
+    return B.sub(input, B.clamp(input, -lambd, lambd))
 
 
 @op(**_OPTIONS, hidden=True, vjp=dict(
