@@ -4,7 +4,7 @@ from functools import update_wrapper
 from .dtype cimport FLOATING, DType
 from .mode cimport INTERCEPT, NO_GRAD, PROFILE, get_mode
 from .op cimport Op
-from .operands cimport all_dims, all_plain, is_plain, scaled
+from .operands cimport all_dims, is_plain, may_ask, scaled
 from .record cimport DIMS
 from .tensor cimport TensorBase
 from .writing cimport WritableOp
@@ -23,6 +23,19 @@ def shown(function):
     return update_wrapper(call, function)
 
 
+cdef bint are_plain(tuple args, dict kwargs):
+    """No mode and no argument might want to take over a call."""
+    if get_mode() & INTERCEPT:
+        return False
+    for x in args:
+        if may_ask(x):
+            return False
+    for x in kwargs.values():
+        if may_ask(x):
+            return False
+    return True
+
+
 def asking(function, explain=None):
     """A function over tensors behind which no operation stands, as users call it: modes and the types of its operands are asked first.
 
@@ -30,9 +43,7 @@ def asking(function, explain=None):
     """
     def call(*args, **kwargs):
         try:
-            if get_mode() & INTERCEPT or not all_plain(list(args)) or (kwargs and not all_plain(list(kwargs.values()))):
-                return overrides.ask_first(call, function, args, kwargs)
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if are_plain(args, kwargs) else overrides.ask_first(call, function, args, kwargs)
         except AttributeError:
             if explain is not None:
                 explain(args, kwargs)

@@ -3,6 +3,7 @@ from .dtype cimport DType
 from .tensor cimport TensorBase
 
 cdef bint is_plain(object x) noexcept
+cdef bint may_ask(object x)
 cdef bint all_plain(list args)
 cdef bint is_scalar(object x)
 cdef bint fits_surely(object value, DType dtype)

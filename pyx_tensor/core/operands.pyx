@@ -41,19 +41,27 @@ cdef inline bint is_python_number(object x):
     return type(x) is int or type(x) is float or type(x) is bool or x is None or type(x) is str
 
 
+cdef inline bint has_handler(object x):
+    return isinstance(x, TensorBase) or hasattr(type(x), "__torch_function__")
+
+
+cdef bint may_ask(object x):
+    """An operand of a subclass, or a list with one, that might want to take over."""
+    if is_python_number(x) or is_plain(x):
+        return False
+    if type(x) is list or type(x) is tuple:
+        for inner in x:
+            if not (is_python_number(inner) or is_plain(inner)) and has_handler(inner):
+                return True
+        return False
+    return has_handler(x)
+
+
 cdef bint all_plain(list args):
-    """No operand is of a subclass that might want to take over."""
-    for item in args:
-        if is_python_number(item):
-            continue
-        if not is_plain(item) and (isinstance(item, TensorBase) or hasattr(type(item), "__torch_function__")):
+    """No operand might want to take over."""
+    for x in args:
+        if may_ask(x):
             return False
-        if type(item) is list or type(item) is tuple:
-            for inner in item:
-                if is_python_number(inner) or is_plain(inner):
-                    continue
-                if isinstance(inner, TensorBase) or hasattr(type(inner), "__torch_function__"):
-                    return False
     return True
 
 
