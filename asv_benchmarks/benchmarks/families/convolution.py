@@ -74,9 +74,10 @@ def normalized():
 
 
 class Resizing(_Family):
-    """(4, 32, 56, 56) to twice its size, and padded."""
+    """(4, 32, 56, 56) to twice its size, padded, and sampled at a grid."""
     prepare = """
 F = torch.nn.functional
+grid = (torch.rand(4, 56, 56, 2) * 2 - 1).requires_grad_()
 x, leaf, g = torch.randn(4, 32, 56, 56), torch.randn(4, 32, 56, 56, requires_grad=True), torch.randn(4, 32, 112, 112)
 """
     cases = {
@@ -84,4 +85,6 @@ x, leaf, g = torch.randn(4, 32, 56, 56), torch.randn(4, 32, 56, 56, requires_gra
         "bicubic": "F.interpolate(x, scale_factor=2, mode='bicubic')",
         "bilinear, gradient": "torch.autograd.grad(F.interpolate(leaf, scale_factor=2, mode='bilinear'), leaf, g)",
         "reflect": "F.pad(x, (3, 3, 3, 3), mode='reflect')", "unfold": "F.unfold(x, 3)",
+        "grid": "F.grid_sample(x, grid.detach(), align_corners=False)", "bicubic grid": "F.grid_sample(x, grid.detach(), 'bicubic', align_corners=False)",
+        "grid, gradients": "torch.autograd.grad(F.grid_sample(leaf, grid, align_corners=False), (leaf, grid), x)",
     }
