@@ -79,6 +79,39 @@ UNARY_EXACT = [
 UNARY_EXACT = [pytest.param(name, reference, dtype, id=f"{name}-{dtype}") for name, reference, dtypes in UNARY_EXACT for dtype in dtypes]
 
 
+@pytest.mark.parametrize("dtype", BOOL + INTEGERS + FLOATS, ids=str)
+def test_heaviside(dtype):
+    a, b = sample(dtype), sample(dtype, seed=1)
+    a[::2, ::2] = 0
+    for x, y in zip(layouts(a), layouts(b)):
+        close(P.heaviside(x, y), np.where(wide(a) == 0, wide(b), wide(a) > 0), dtype)
+    close(P.heaviside(a, b[0]), np.where(wide(a) == 0, wide(b)[0], wide(a) > 0), dtype)
+    if dtype.kind == "f":
+        assert P.heaviside(np.array([np.nan, -0.0], dtype), np.array(7, dtype)).tolist() == [0, 7]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_nan_to_num(dtype):
+    a = np.tile(sample(dtype), (7, 3))
+    a[0], a[:, 1], a[2:, 4] = np.nan, np.inf, -np.inf
+    largest = float(ml_dtypes.finfo(dtype).max)
+    for x in layouts(a):
+        np.testing.assert_array_equal(wide(P.nan_to_num(x, None, None, None)), np.nan_to_num(wide(a), posinf=largest, neginf=-largest))
+        np.testing.assert_array_equal(wide(P.nan_to_num(x, 1, None, 3)), np.nan_to_num(wide(a), nan=1, posinf=largest, neginf=3))
+    assert P.nan_to_num(a[:0], 1, 2, 3).shape == (0, 15) and P.nan_to_num(a[0, :1].reshape(()), None, None, None) == 0
+    for refused in (INTEGERS[0], COMPLEX[0]):
+        with pytest.raises(TypeError, match="nan_to_num is not implemented"):
+            P.nan_to_num(np.zeros(2, refused), None, None, None)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_prelu(dtype):
+    a, slopes = sample(dtype), sample(dtype, (5,), seed=1)
+    for slope in (slopes, slopes[:1], sample(dtype, (3, 1), seed=2)):
+        for x in layouts(a):
+            close(P.prelu(x, slope), np.where(wide(a) > 0, wide(a), wide(a) * wide(slope)), dtype)
+
+
 @pytest.mark.parametrize("name, reference, dtype", UNARY_EXACT)
 def test_unary(name, reference, dtype):
     a = sample(dtype)

@@ -119,3 +119,11 @@ def test_nan_to_num_and_its_gradient(dtype):
     assert x.nan_to_num(nan=math.inf).tolist() == [math.inf, largest, -largest, 1, largest, 0]
     assert x.nan_to_num(posinf=2.0).tolist() == [0, 2, -largest, 1, largest, 0]
     assert x.nan_to_num(1, 2, 3).tolist() == [1, 2, 3, 1, largest, 0]
+    assert x.detach().nan_to_num(1, 2, 3).tolist() == [1, 2, 3, 1, largest, 0]
+    z = torch.complex(x, x.detach().flip(0))
+    assert torch.equal(z.nan_to_num(posinf=5), torch.complex(x.nan_to_num(posinf=5), x.detach().flip(0).nan_to_num(posinf=5)))
+    assert torch.autograd.grad(z.nan_to_num().real.sum(), x)[0].tolist() == [0, 0, 0, 1, 1, 1]
+    kept = x.detach().clone()
+    assert kept.nan_to_num_(3) is kept and kept.tolist() == [3, largest, -largest, 1, largest, 0]
+    with pytest.raises(TypeError, match="'nan' must be Number, not str"):
+        x.nan_to_num("1")

@@ -30,6 +30,19 @@ def test_negative_pads_take_away():
     assert F.pad(torch.tensor([[1, 2]]), (1, 0), value=9).tolist() == [[9, 1, 2]]
 
 
+def test_pads_are_whole_numbers_of_any_kind():
+    x = torch.arange(12.).reshape(1, 3, 4)
+    for pad in ([1, 2], np.array([1, 2]), torch.tensor([1, 2]), [np.int8(1), torch.tensor(2)]):
+        assert torch.equal(F.pad(x, pad, "reflect"), F.pad(x, (1, 2), "reflect"))
+    changed = torch.tensor([1, 1])
+    first = F.pad(x, changed, "replicate")
+    changed += 1
+    assert first.shape == (1, 3, 6) and F.pad(x, changed, "replicate").shape == (1, 3, 8)
+    assert F.pad(x, (0, 0), "reflect").data_ptr() != x.data_ptr()
+    with pytest.raises(TypeError):
+        F.pad(x, (1.5, 1), "reflect")
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 def test_pad_derivatives(mode):
     assert gradcheck(lambda x: F.pad(x, (2, -1, 0, 1), mode), (normal(1, 2, 3, 4).requires_grad_(),))

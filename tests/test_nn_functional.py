@@ -7,6 +7,7 @@ import pytest
 import pyx_tensor as torch
 import pyx_tensor.nn.functional as F
 from pyx_tensor import nn
+from pyx_tensor.autograd import gradcheck, gradgradcheck
 
 
 def values(tensor):
@@ -37,6 +38,43 @@ def values(tensor):
 def test_activation(name, inputs, outputs):
     result = getattr(F, name)(torch.tensor(inputs, dtype=torch.float32))
     np.testing.assert_allclose(values(result), outputs, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("shape, weights", [((), 1), ((4,), 1), ((2, 3), 3), ((2, 3, 4), 3), ((2, 3, 4), 1), ((0, 3), 3)])
+def test_prelu(shape, weights):
+    x = torch.tensor(np.random.default_rng(0).standard_normal(shape), requires_grad=True)
+    w = torch.rand(weights, dtype=torch.float64, requires_grad=True)
+    y = F.prelu(x, w)
+    slopes = values(w).reshape(-1, *[1] * (x.ndim - 2)) if x.ndim > 1 else values(w)
+    np.testing.assert_array_equal(values(y), np.where(values(x) > 0, values(x), slopes * values(x)).reshape(shape))
+    assert y.grad_fn.name() == "PreluKernelBackward0" and (shape == () or torch.equal(x.detach().prelu(w.detach()), y))
+    assert gradcheck(F.prelu, (x, w)) and gradgradcheck(F.prelu, (x, w))
+    if x.ndim > 1:
+        crosswise = x.detach().transpose(0, -1).contiguous().transpose(0, -1)
+        assert torch.equal(F.prelu(crosswise, w), y)
+
+
+def test_prelu_at_zero_and_what_it_refuses():
+    x, w = torch.tensor([0., math.nan, -math.inf], requires_grad=True), torch.tensor([2.], requires_grad=True)
+    y = F.prelu(x, w)
+    assert y.tolist()[::2] == [0, -math.inf] and y[1].isnan()
+    assert torch.autograd.grad(y[0], x)[0].tolist() == [2, 0, 0] and torch.autograd.grad(F.prelu(x[:1], w), w)[0].item() == 0
+    for other in (torch.float64, torch.float16):
+        with pytest.raises(RuntimeError, match="prelu: Type promoting not supported. Got Float and"):
+            F.prelu(x, w.to(other))
+    with pytest.raises(NotImplementedError, match="'Int'"):
+        F.prelu(x.int(), w.int())
+
+
+def test_one_hot():
+    classes = torch.tensor([[0, 2, 1], [3, 3, 0]])
+    expected = np.eye(5, dtype=np.int64)[classes.numpy()]
+    assert F.one_hot(classes, 5).dtype is torch.int64 and (F.one_hot(classes, 5).numpy() == expected).all()
+    assert (F.one_hot(classes.t()).numpy() == expected[..., :4].swapaxes(0, 1)).all()
+    assert F.one_hot(torch.tensor(1), 3).tolist() == [0, 1, 0] and F.one_hot(classes[:0], 3).shape == (0, 3, 3)
+    for wrong, count, message in (([-1, 2], 5, "non-negative"), ([1, 2], 2, "smaller than num_classes"), ([], -1, "Can not infer")):
+        with pytest.raises(RuntimeError, match=message):
+            F.one_hot(torch.tensor(wrong, dtype=torch.int64), count)
 
 
 def test_softmax_family_is_consistent():

@@ -51,6 +51,23 @@ def test_strides_are_pytorchs():
     assert x.permute(2, 0, 1).stride() == (1, 3, 3)
 
 
+@pytest.mark.parametrize("dims", [(0,), (1,), (0, 2), (-1, 0, 1), ()])
+def test_flipped_elements_keep_their_order_of_dims(dims):
+    x = torch.arange(24.).reshape(2, 3, 4)
+    for y in (x, x.transpose(0, 2), x.permute(1, 2, 0), x[:, ::2], x.expand(2, 2, 3, 4)[1]):
+        flipped = y.flip(dims)
+        assert (flipped.numpy() == np.flip(y.numpy(), dims)).all() and flipped.stride() == y.clone().stride()
+    assert x[:0].flip(dims).shape == (0, 3, 4) and torch.tensor(3.).flip(()).item() == 3
+
+
+def test_turned_images_are_numpys():
+    x = torch.arange(24).reshape(2, 3, 4)
+    for k in range(-2, 5):
+        for dims in ((0, 1), (2, 0), (-1, 1)):
+            assert (x.rot90(k, dims).numpy() == np.rot90(x.numpy(), k, dims)).all()
+    assert torch.rot90(torch.zeros(3, 4)).stride() == (1, 4)
+
+
 def test_forms_that_change_the_tensor_itself():
     x = torch.arange(6.0).reshape(1, 2, 3)
     data = x.data_ptr()

@@ -301,16 +301,19 @@ cdef object check_joins(ndarray a, ndarray first, int dim):
 
 
 def flip(ndarray a not None, dims):
-    """A copy with the order along `dims` reversed."""
+    """A copy, in its layout, with the order along `dims` reversed."""
     cdef Py_ssize_t strides[MAX_DIMS]
     cdef char* data = <char*>cnp.PyArray_DATA(a)
+    cdef ndarray result
     cdef int d
     for d in range(cnp.PyArray_NDIM(a)):
         strides[d] = cnp.PyArray_STRIDE(a, d)
     for d in dims:
         data += max(cnp.PyArray_DIM(a, d) - 1, 0) * strides[d]
         strides[d] = -strides[d]
-    return copy(view_over(a, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), strides, data))
+    result = new_like(a, a.dtype)
+    convert_into(result, view_over(a, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a), strides, data))
+    return result
 
 
 def roll(ndarray a not None, shifts, dims):

@@ -5,6 +5,7 @@ Array arguments come first, of one dtype unless said otherwise, and broadcast; `
 cimport numpy as cnp
 from numpy cimport ndarray
 
+import ml_dtypes
 import numpy as np
 
 from pyx_tensor_cpu.dtypes cimport *
@@ -15,6 +16,9 @@ from pyx_tensor_cpu.ops cimport *
 from .iterate import op_name
 
 cnp.import_array()
+
+
+LARGEST = {code: float(ml_dtypes.finfo(dtype_of(code)).max) for code in (F16, BF16, F32, F64)}      # finite numbers
 
 
 cdef ndarray parameter(object value, ndarray like):
@@ -90,6 +94,9 @@ def gelu(ndarray a not None, bint tanh, ndarray out=None):
     return unary(GELU_TANH if tanh else GELU, a, out)
 
 
+def prelu(ndarray a not None, ndarray slope not None, ndarray out=None): return binary(LEAKY_RELU, a, slope, out)
+
+
 def leaky_relu(ndarray a not None, slope, ndarray out=None):
     return binary(LEAKY_RELU, a, parameter(slope, a), out)
 
@@ -101,6 +108,15 @@ def softplus(ndarray a not None, beta, threshold, ndarray out=None):
 
 def elu(ndarray a not None, alpha, scale, input_scale, ndarray out=None):
     return quaternary(ELU, a, parameter(alpha, a), parameter(scale, a), parameter(input_scale, a), out)
+
+
+def nan_to_num(ndarray a not None, nan, posinf, neginf, ndarray out=None):
+    """Numbers for NaN (0 if None), infinity and minus infinity (the largest and the smallest finite number). TypeError for other than real floats."""
+    cdef int code = code_of(a)
+    if not F16 <= code <= F64:
+        raise TypeError(f"nan_to_num is not implemented for {a.dtype} on cpu")
+    return quaternary(NAN_TO_NUM, a, parameter(0 if nan is None else nan, a), parameter(LARGEST[code] if posinf is None else posinf, a),
+                      parameter(-LARGEST[code] if neginf is None else neginf, a), out)
 
 
 def real(ndarray a not None, ndarray out=None):
@@ -131,6 +147,7 @@ def zeta(ndarray a not None, ndarray b not None, ndarray out=None): return binar
 def atan2(ndarray a not None, ndarray b not None, ndarray out=None): return binary(ATAN2, a, b, out)
 def hypot(ndarray a not None, ndarray b not None, ndarray out=None): return binary(HYPOT, a, b, out)
 def copysign(ndarray a not None, ndarray b not None, ndarray out=None): return binary(COPYSIGN, a, b, out)
+def heaviside(ndarray a not None, ndarray b not None, ndarray out=None): return binary(HEAVISIDE, a, b, out)
 def nextafter(ndarray a not None, ndarray b not None, ndarray out=None): return binary(NEXTAFTER, a, b, out)
 def eq(ndarray a not None, ndarray b not None, ndarray out=None): return binary(EQ, a, b, out)
 def ne(ndarray a not None, ndarray b not None, ndarray out=None): return binary(NE, a, b, out)

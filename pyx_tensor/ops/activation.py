@@ -6,6 +6,7 @@ import math
 
 from ..core.definitions import op
 from ..core.signature import T
+from .linalg.common import title
 
 _OPTIONS = dict(promote="float_only", inplace=True, method=False)
 
@@ -132,6 +133,19 @@ def softshrink(B, input: T, lambd=0.5):
 def leaky_relu(B, input: T, negative_slope=0.01):
     """`input` where positive, else `negative_slope · input`."""
     return B.where(B.gt(input, 0), input, B.mul(input, negative_slope))
+
+
+def _why_not_prelu(input, weight):
+    if input.dtype is not weight.dtype:
+        return f"prelu: Type promoting not supported. Got {title(input.dtype)} and {title(weight.dtype)}"
+
+
+@op(promote="float_only", method=False, hidden=True, grad_name="PreluKernel", refuse=_why_not_prelu, vjp=dict(
+    input=lambda B, g, input, weight: B.where(B.gt(input, 0), g, B.mul(g, weight)),
+    weight=lambda B, g, input: B.masked_fill(B.mul(g, input), B.gt(input, 0), 0)))
+def prelu(B, input: T, weight: T):
+    """`input` where positive, else `weight · input`; the weight is of a shape that broadcasts (He et al., 2015)."""
+    return B.where(B.gt(input, 0), input, B.mul(input, weight))
 
 
 def _elu_vjp(B, g, input, alpha, scale, input_scale):

@@ -152,7 +152,7 @@ def prelu(self, weight):
     """The elements where positive, else `weight` times them: one weight, or one for each index of dim 1."""
     if weight.numel() != 1 and self.ndim > 1:
         weight = B.reshape(weight, (1, -1) + (1,) * (self.ndim - 2))
-    return B.where(self > 0, self, B.mul(self, weight))
+    return B.prelu(self, weight)
 
 
 def logical_not_(self):

@@ -261,18 +261,27 @@ def nextafter(B, input: T, other: T):
 
 
 # --- steps and limits ---------------------------------------------------------------------------------------------
-@op(inplace=True, nograd=True, entry=False)
+def _why_not_heaviside(input, values):
+    if input.dtype is not values.dtype:
+        return "heaviside is not yet implemented for tensors with different dtypes."
+    if input.dtype.is_complex:
+        return "heaviside is not yet implemented for complex tensors."
+
+
+@op(inplace=True, nograd=True, refuse=_why_not_heaviside)
 def heaviside(B, input: T, values: T):
     """0 where the input is negative, 1 where positive, `values` where it is 0."""
-    if input.dtype is not values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    if input.dtype.is_complex:
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     return B.where(B.eq(input, 0), values, B.gt(input, 0).to(input.dtype))
 
 
-@op(exact_out=True, inplace=True)
-def nan_to_num(B, input: T, nan=None, posinf=None, neginf=None):
+def _where_finite(B, g, input):
+    if input.dtype.is_complex:
+        return B.complex(_where_finite(B, B.real(g), B.real(input)), _where_finite(B, B.imag(g), B.imag(input)))
+    return B.masked_fill(g, B.logical_not(B.isfinite(input)), 0)
+
+
+@op(exact_out=True, inplace=True, vjp=dict(input=_where_finite))
+def nan_to_num(B, input: T, nan: Number = None, posinf: Number = None, neginf: Number = None):
     """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers)."""
     if input.dtype.is_complex:
         return B.complex(B.nan_to_num(B.real(input), nan, posinf, neginf), B.nan_to_num(B.imag(input), nan, posinf, neginf))

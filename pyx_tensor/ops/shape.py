@@ -493,15 +493,15 @@ def rot90(B, input: T, k: Int = 1, dims=(0, 1)):
         raise RuntimeError(f"rot90(): expected a tensor of at least 2 dims, got shape {list(input.shape)}")
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    a, b = (wrapped(d, input.ndim) for d in dims)
+    a, b = [wrapped(d, input.ndim) for d in dims]
     if a == b:
         raise RuntimeError(f"rot90(): expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4
     if k == 2:
-        return B.flip(input, (a, b))
+        return B._flip(input, (a, b))
     if k == 0:
         return B.clone(input)
-    return B.flip(B.transpose(input, a, b), (a,) if k == 1 else (b,))
+    return B._flip(B.transpose(input, a, b), (a,) if k == 1 else (b,))
 
 
 @op()

@@ -93,6 +93,8 @@ cdef void selection(int op, number** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = <number>m_select(b[i] <= 0, <number>0, a[i])
     elif op == SIGN:
         for i in range(n): out[i] = <number>m_sign(a[i])
+    elif op == HEAVISIDE:
+        for i in range(n): out[i] = <number>m_select(a[i] == 0, b[i], <number>(a[i] > 0))
 
 
 cdef void comparison(int op, number** p, Py_ssize_t n) noexcept nogil:
@@ -264,7 +266,7 @@ cdef void boolean_ring(int op, uint8_t** p, Py_ssize_t n) noexcept nogil:
 
 
 cdef void install_number(Loop* table, tuple codes, number* kind):
-    enter(table, (MAXIMUM, MINIMUM, FMAX, FMIN, CLAMP, RELU, RELU_BACKWARD, SIGN), codes, <Loop>selection[number])
+    enter(table, (MAXIMUM, MINIMUM, FMAX, FMIN, CLAMP, RELU, RELU_BACKWARD, SIGN, HEAVISIDE), codes, <Loop>selection[number])
     enter(table, (EQ, NE, LT, LE, GT, GE, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT), codes, <Loop>comparison[number])
 
 

@@ -227,6 +227,17 @@ cdef void binary(int op, real** p, Py_ssize_t n) noexcept nogil:
         for i in range(n): out[i] = m_nextafter(a[i], b[i])
 
 
+cdef void finite(int op, real** p, Py_ssize_t n) noexcept nogil:
+    """Numbers in the place of NaN, infinity and minus infinity."""
+    cdef real *out = p[0]
+    cdef real *a = p[1]
+    cdef real *b = p[2]
+    cdef real *c = p[3]
+    cdef real *d = p[4]
+    cdef Py_ssize_t i
+    for i in range(n): out[i] = m_select(a[i] != a[i], b[i], m_select(a[i] == INFINITY, c[i], m_select(a[i] == -INFINITY, d[i], a[i])))
+
+
 cdef void activation(int op, real** p, Py_ssize_t n) noexcept nogil:
     cdef real *out = p[0]
     cdef real *a = p[1]
@@ -289,6 +300,7 @@ cdef void install_real(Loop* table, int code, real* kind):
     enter(table, (GAMMAINC, GAMMAINCC, ZETA), codes, <Loop>rarer_binary[real])
     enter(table, (FLOOR_DIVIDE, REMAINDER, FMOD), codes, <Loop>modular[real])
     enter(table, (POW, ATAN2, HYPOT, COPYSIGN, NEXTAFTER), codes, <Loop>binary[real])
+    enter(table, (NAN_TO_NUM,), codes, <Loop>finite[real])
     enter(table, (SIGMOID, SILU, MISH, GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, SOFTPLUS, ELU), codes, <Loop>activation[real])
     enter(table, (SIGMOID_BACKWARD, TANH_BACKWARD, GELU_BACKWARD, GELU_TANH_BACKWARD, SILU_BACKWARD), codes,
           <Loop>activation_backward[real])

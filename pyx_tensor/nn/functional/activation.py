@@ -128,7 +128,7 @@ def prelu(input, weight):
         weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
     elif weight.dim() > 1 or input.dim() == 0:
         weight = weight.reshape(())
-    return ops.where(input > 0, input, weight * input)
+    return ops.prelu(input, weight)
 
 
 @takes_tensors()

@@ -41,14 +41,14 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return ops.empty((*tensor.shape, num_classes), dtype=tensor.dtype, device=tensor.device)
-    if tensor.min().item() < 0:
+    least, greatest = (bound.item() for bound in ops._aminmax(tensor))
+    if least < 0:
         raise RuntimeError("Class values must be non-negative.")
-    greatest = tensor.max().item()
     if num_classes == -1:
         num_classes = greatest + 1
     elif num_classes <= greatest:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return ops.eq(tensor.unsqueeze(-1), ops.arange(num_classes, device=tensor.device)).long()
+    return ops.zeros((*tensor.shape, num_classes), dtype=tensor.dtype, device=tensor.device).scatter_(-1, tensor.unsqueeze(-1), 1)
 
 
 def _shorten_rows(weight, indices, max_norm, norm_type):

@@ -1,5 +1,6 @@
 """Padding."""
 from functools import lru_cache
+from operator import index
 
 import numpy as np
 
@@ -26,8 +27,11 @@ _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped
 
 
 @lru_cache(64)
-def _taps(mode, before, size, after):
-    return Taps(_PLACES[mode](before, size, after)[None], None)
+def _steps(mode, shape, pad):
+    """The dims of an input of that shape that are padded, the last first, and from where each takes its elements."""
+    _check(shape, pad, mode)
+    sides = [(len(shape) - 1 - at, *pad[2 * at:2 * at + 2]) for at in range(len(pad) // 2)]
+    return [(dim, Taps(_PLACES[mode](before, shape[dim], after)[None], None)) for dim, before, after in sides if before or after]
 
 
 @takes_tensors()
@@ -46,34 +50,30 @@ def pad(input, pad, mode="constant", value=None):
     >>> nn.functional.pad(torch.tensor([[1., 2., 3.]]), (2, 1), mode='reflect')
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
-    pad = tuple(pad)
     if mode == "constant":
-        return ops.constant_pad_nd(input, pad, 0 if value is None else value)
+        return ops.constant_pad_nd(input, tuple(pad), 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    _check(input, pad, mode)
-    result, last = input, input.dim() - 1
-    for at in range(len(pad) // 2):
-        before, after = pad[2 * at:2 * at + 2]
-        if before or after:
-            result = ops._resample(result, last - at, _taps(mode, before, input.size(last - at), after))
+    result = input
+    for dim, taps in _steps(mode, tuple(input.shape), tuple(map(index, pad))):
+        result = ops._resample(result, dim, taps)
     return ops.clone(input) if result is input else result
 
 
-def _check(input, pad, mode):
-    dims, shape = len(pad) // 2, list(input.shape)
+def _check(shape, pad, mode):
+    dims, ndim, shape = len(pad) // 2, len(shape), list(shape)
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
-    if not 1 <= dims <= 3 or input.dim() not in (dims + 1, dims + 2):
-        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.")
-    if 0 in shape[input.dim() - dims - 1:]:
+    if not 1 <= dims <= 3 or ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {ndim}D input tensor.")
+    if 0 in shape[ndim - dims - 1:]:
         raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
                            f"input, but got: {shape}")
     for at in range(dims):
         before, after = pad[2 * at:2 * at + 2]
-        dim = input.dim() - 1 - at
+        dim = ndim - 1 - at
         if mode == "reflect" and max(before, after) >= shape[dim]:
             raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                                f"({before}, {after}) at dimension {dim} of input {shape}")
