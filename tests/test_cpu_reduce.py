@@ -247,6 +247,30 @@ def test_nan_wins_wherever_it_is(dtype, shape):
             assert np.isnan(R.max_dim(a, dim, False)[0]).sum() == 1
 
 
+@pytest.mark.parametrize("name", level.supported_levels())
+def test_runs_of_every_length_at_every_level(name):
+    before = level.cpu_level()
+    level.set_cpu_level(name)
+    try:
+        for dtype in (*FLOATS, *INTEGERS, BOOL):
+            rows = sample((3, 300), dtype)
+            for n in range(1, 301):
+                a = rows[:, :n]
+                same = lambda got, expected: np.testing.assert_array_equal(got, expected, f"{dtype} {n}")
+                same(R.amax(a, (1,), False), a.max(1))
+                same(R.amin(a, (1,), False), a.min(1))
+                if dtype in FLOATS:
+                    np.testing.assert_allclose(R.sum(a, (1,), False), a.sum(1, dtype="f8"), atol=n * np.finfo(dtype).eps)
+                    holed = a.copy()
+                    holed[np.arange(3), [0, n // 2, n - 1]] = np.nan
+                    assert np.isnan(R.amax(holed, (1,), False)).all() and np.isnan(R.amin(holed, (1,), False)).all()
+                elif dtype != BOOL:
+                    same(R.sum(a, (1,), False), a.sum(1, dtype=dtype))
+                    same(R.prod(a, (1,), False), a.prod(1, dtype=dtype))
+    finally:
+        level.set_cpu_level(before)
+
+
 def test_the_first_of_several_equals_or_nans_is_found():
     for n in (2, 100, 5000, 300_000):
         a = np.zeros(n, np.float32)

@@ -206,6 +206,31 @@ def test_searchsorted_and_isin(dtype):
     same(search.isin(wanted.astype(dtype), rows[0].astype(dtype), True), ~np.isin(wanted, rows[0]))
 
 
+@pytest.mark.parametrize("dtype", SORTED + [np.dtype("c8")], ids=str)
+def test_members(dtype):
+    elements = values((7, 30), dtype, 20)
+    for members in (values((40,), dtype, 20, 1), values((3, 2), dtype, 20, 2), elements[:, 3], elements[:0], elements[0, 0, None].reshape(())):
+        for wanted in (elements, elements.T, elements[::2, ::3], elements[:0], elements[1, :1].reshape(())):
+            expected = (wanted[..., None] == members.reshape(-1)).any(-1)
+            same(search.isin(wanted, members), np.asarray(expected))
+            same(search.isin(wanted, members, True), np.asarray(~expected))
+    with pytest.raises(TypeError, match="one dtype"):
+        search.isin(elements, np.zeros(2, "M8[s]"))
+
+
+@pytest.mark.parametrize("dtype", SORTED, ids=str)
+def test_modes_of_rows(dtype):
+    a = values((5, 4, 9), dtype, 4)
+    got, indices = runs.mode(a, 1)
+    for i, j in np.ndindex(5, 9):
+        column = a[i, :, j].tolist()
+        counts = {x: sum(x == y for y in column) or 1 for x in column}
+        best = max(counts.values())
+        least = min((x for x, n in counts.items() if n == best), key=lambda x: (x != x, x))
+        same(got[i, j, None], np.array([least], dtype))
+        assert (a[i, indices[i, j], j] == got[i, j]) or got[i, j] != got[i, j]
+
+
 def test_bincount():
     a = np.array([0, 3, 3, 1], "i4")
     same(search.bincount(a), np.array([1, 1, 0, 2]))

@@ -81,8 +81,12 @@ cdef inline void advance(const Plan* plan, Py_ssize_t* at, Py_ssize_t count) noe
     cdef int d = plan.ndim - 1
     at[d] += count
     while d > 0 and at[d] >= plan.shape[d]:
-        at[d - 1] += at[d] // plan.shape[d]
-        at[d] %= plan.shape[d]
+        if at[d] == plan.shape[d]:          # most rows end so, which needs no division
+            at[d - 1] += 1
+            at[d] = 0
+        else:
+            at[d - 1] += at[d] // plan.shape[d]
+            at[d] %= plan.shape[d]
         d -= 1
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from pyx_tensor_cpu.dtypes cimport (
     BOOL, C64, C128, F16, F32, F64, I64, code_of, dtype_of, is_half_code,
 )
-from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
+from pyx_tensor_cpu.iterate cimport as_type, contiguous, unary, widened
 from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.ops cimport SQRT
 from pyx_tensor_cpu.reduce_driver cimport LEAF, MAX_DIMS, kernels, reduce_array
 from pyx_tensor_cpu.reduce_table cimport (
     ARGMAX, ARGMIN, COPY, COUNT, EXPONENTIALS, EXTREMA, MAGNITUDE, MAXIMUM, MINIMUM, MOMENTS, NONZERO, NUMBERS, PRODUCT, SQUARE, SUM, WIDEN, LoadMap, ReduceOp,
@@ -314,7 +315,7 @@ def norm(cnp.ndarray a, double p, dims, bint keepdim):
     split_dims(&d, a, dims, keepdim)
     if p == 2:
         out = reduce_as(SUM, SQUARE, wide, a, &d, 0)
-        np.sqrt(out, out=out)
+        out = unary(SQRT, out, None)
     elif p == 1:
         out = reduce_as(SUM, MAGNITUDE, wide, a, &d, 0)
     elif p == 0:

@@ -17,11 +17,8 @@ cdef object INT64 = np.dtype(np.int64)
 def mode(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
     """(values, indices) of the most frequent element, the smallest of several; the index of its last occurrence."""
     cdef cnp.ndarray rows = nonempty_rows(array, dim, "mode"), order = row_order(rows, False, "mode")
-    values = take_rows(rows, order)
-    place = np.arange(row_length(rows))
-    starts = np.where(run_starts(values), place, 0)
-    longest = (place - np.maximum.accumulate(starts, axis=-1)).argmax(axis=-1)[..., None]
-    values, order = np.take_along_axis(values, longest, -1), np.take_along_axis(order, longest, -1)
+    cdef cnp.ndarray values = take_rows(rows, order), longest = ends_of_longest(run_starts(values))
+    values, order = take_rows(values, longest), take_rows(order, longest)
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
 
 
@@ -30,6 +27,22 @@ cdef cnp.ndarray run_starts(cnp.ndarray rows):
     cdef cnp.ndarray starts = np.ones((<object>rows).shape, np.bool_)
     np.not_equal(rows[..., 1:], rows[..., :-1], out=starts[..., 1:])
     return starts
+
+
+cdef cnp.ndarray ends_of_longest(cnp.ndarray starts):
+    """The last place of the longest run in each row, the first of several."""
+    cdef Py_ssize_t length = row_length(starts), count = cnp.PyArray_SIZE(starts) // length, row, i, start, longest
+    cdef cnp.ndarray result = new_rows(starts, 1, INT64)
+    cdef const uint8_t *flags = <const uint8_t *>cnp.PyArray_DATA(starts)
+    cdef int64_t *ends = <int64_t *>cnp.PyArray_DATA(result)
+    for row in range(count):
+        longest = -1
+        for i in range(length):
+            start = i if flags[i] else start
+            if i - start > longest:
+                longest, ends[row] = i - start, i
+        flags += length
+    return result
 
 
 cdef tuple runs(cnp.ndarray values, bint return_counts):

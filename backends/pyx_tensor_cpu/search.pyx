@@ -1,6 +1,6 @@
 """Searching in sorted values, and counting."""
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 cimport numpy as cnp
 
 import numpy as np
@@ -24,7 +24,7 @@ ctypedef fused Real:
 
 cdef enum:
     SEARCH_COST = 16  # of one value, an addition being 1
-cdef object INT64 = np.dtype(np.int64)
+cdef object INT64 = np.dtype(np.int64), BOOL = np.dtype(bool)
 
 
 cdef cnp.ndarray comparable(cnp.ndarray array):
@@ -93,10 +93,45 @@ def searchsorted(cnp.ndarray boundaries not None, cnp.ndarray values not None, b
     return result
 
 
+cdef int mark_members(Ordered *members, Py_ssize_t length, void *values, Py_ssize_t count, bint invert, uint8_t *result) except -1:
+    """Which values are among sorted members; a NaN, of which there are some at the end, is no member."""
+    cdef Py_ssize_t i, place
+    cdef Ordered value
+    while length and members[length - 1] != members[length - 1]:
+        length -= 1
+    for i in prange(count, num_threads=threads_for(count * SEARCH_COST), schedule='static', nogil=True):
+        value = (<Ordered *>values)[i]
+        place = place_of(members, length, value, False)
+        result[i] = (place < length and members[place] == value) != invert
+    return 0
+
+
 def isin(cnp.ndarray elements not None, cnp.ndarray test_elements not None, bint invert=False):
-    if code_of(elements) in (F16, BF16):
-        elements, test_elements = widened(elements), widened(test_elements)
-    return np.asarray(np.isin(elements, test_elements, invert=invert))
+    """Whether each element is among the test elements (with `invert`: isn't), which have the same dtype."""
+    cdef cnp.ndarray wanted, members, result
+    cdef Py_ssize_t count = cnp.PyArray_SIZE(elements), length = cnp.PyArray_SIZE(test_elements)
+    cdef int code
+    cdef void *source
+    cdef void *data
+    cdef uint8_t *flags
+    if elements.dtype != test_elements.dtype:
+        raise TypeError(f"isin(): elements and test elements should have one dtype, got {elements.dtype} and {test_elements.dtype}")
+    if cnp.PyArray_ISCOMPLEX(elements):
+        return np.asarray(np.isin(elements, test_elements, invert=invert))
+    wanted, members = contiguous(comparable(elements)), np.array(comparable(test_elements)).reshape(-1)
+    members.sort()
+    result = new_array(cnp.PyArray_NDIM(wanted), <const Py_ssize_t *>cnp.PyArray_DIMS(wanted), BOOL)
+    code = code_of(wanted)
+    source, data, flags = cnp.PyArray_DATA(members), cnp.PyArray_DATA(wanted), <uint8_t *>cnp.PyArray_DATA(result)
+    if code == F32:
+        mark_members(<float *>source, length, data, count, invert, flags)
+    elif code == F64:
+        mark_members(<double *>source, length, data, count, invert, flags)
+    elif code == U64:
+        mark_members(<uint64_t *>source, length, data, count, invert, flags)
+    else:
+        mark_members(<int64_t *>source, length, data, count, invert, flags)
+    return result
 
 
 # ----------------------------------------------------------------------------------------------------------- counting

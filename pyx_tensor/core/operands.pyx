@@ -250,10 +250,32 @@ cdef bint alike_and_apart(object a, object b) noexcept:
     return left == right or left + cnp.PyArray_NBYTES(x) <= right or right + cnp.PyArray_NBYTES(y) <= left
 
 
+cdef void extent(cnp.ndarray a, char** low, char** high) noexcept:
+    """The first byte of an array with elements, and the first one behind it."""
+    cdef Py_ssize_t span
+    cdef int d
+    low[0] = high[0] = <char*>cnp.PyArray_DATA(a)
+    for d in range(cnp.PyArray_NDIM(a)):
+        span = (cnp.PyArray_DIM(a, d) - 1) * cnp.PyArray_STRIDE(a, d)
+        if span < 0:
+            low[0] += span
+        else:
+            high[0] += span
+    high[0] += cnp.PyArray_ITEMSIZE(a)
+
+
 cdef bint may_overlap(TensorBase a, TensorBase b):
     """Could a write to a change b? (By the extents of their memory; True when in doubt.)"""
+    cdef char* a_low
+    cdef char* a_high
+    cdef char* b_low
+    cdef char* b_high
     if type(a.array) is cnp.ndarray and type(b.array) is cnp.ndarray:
-        return np.may_share_memory(a.array, b.array)
+        if not cnp.PyArray_SIZE(<cnp.ndarray>a.array) or not cnp.PyArray_SIZE(<cnp.ndarray>b.array):
+            return False
+        extent(a.array, &a_low, &a_high)
+        extent(b.array, &b_low, &b_high)
+        return a_low < b_high and b_low < a_high
     return a.array is b.array or (a.storage is not None and a.storage is b.storage)
 
 

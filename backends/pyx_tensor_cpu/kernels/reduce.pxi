@@ -121,13 +121,37 @@ cdef inline Number combine8(Number* p, Py_ssize_t step, Op* op) noexcept nogil:
         combine(combine(p[4 * step], p[5 * step], op), combine(p[6 * step], p[7 * step], op), op), op)
 
 
+cdef inline void combine_upper(Number* lane, Py_ssize_t half, Op* op) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(half):
+        lane[j] = combine(lane[j], lane[j + half], op)
+
+
+cdef inline Number fold_lanes(Number* lane, Op* op) noexcept nogil:
+    """One result from LANE_BYTES of numbers; in steps of known width, which the compiler unrolls."""
+    if sizeof(Number) <= 1:
+        combine_upper(lane, 64, op)
+    if sizeof(Number) <= 2:
+        combine_upper(lane, 32, op)
+    if sizeof(Number) <= 4:
+        combine_upper(lane, 16, op)
+    if sizeof(Number) <= 8:
+        combine_upper(lane, 8, op)
+    combine_upper(lane, 4, op)
+    combine_upper(lane, 2, op)
+    return combine(lane[0], lane[1], op)
+
+
 cdef inline Number extreme_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
     """The extremum of n > 0 contiguous floats: that of the numbers, and beside it whether there is a NaN."""
     cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Number)), i = 0, j
     cdef Number lane[LANE_BYTES]
     cdef Number nan[LANE_BYTES]
-    if Number is not float and Number is not double:
-        return p[0]                                  # never asked for
+    cdef Number result = p[0]
+    if n < width or (Number is not float and Number is not double):        # never asked for others
+        for i in range(1, n):
+            result = combine(result, p[i], op)
+        return result
     for j in range(width):
         lane[j] = p[0]
         nan[j] = 0
@@ -137,13 +161,15 @@ cdef inline Number extreme_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
             if Number is float or Number is double:
                 nan[j] = <Number>NAN if isunordered(p[i + j], p[i + width + j]) else nan[j]
         i += 2 * width
-    for j in range(1, width):
-        lane[0] = combine(lane[0], lane[j], op)
-        nan[0] = nan[0] + nan[j]
-    while i < n:
-        lane[0] = combine(lane[0], p[i], op)
-        i += 1
-    return nan[0] if is_nan(nan[0]) else lane[0]
+    while i < n:                                     # by single widths, of which the last may take some elements again
+        i = min(i, n - width)
+        for j in range(width):
+            lane[j] = exceeding(p[i + j], lane[j], op)
+            if Number is float or Number is double:
+                nan[j] = p[i + j] if p[i + j] != p[i + j] else nan[j]
+        i += width
+    result = fold_lanes(<Number*>nan, <Sum*>NULL)
+    return result if is_nan(result) else fold_lanes(<Number*>lane, op)
 
 
 cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
@@ -173,11 +199,7 @@ cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
             i += width
         for j in range(n - i):
             lane[j] = combine(lane[j], p[i + j], op)
-        while width > 1:
-            width //= 2
-            for j in range(width):
-                lane[j] = combine(lane[j], lane[j + width], op)
-        result = lane[0]
+        result = fold_lanes(<Number*>lane, op)
     if Op is Sum:
         result = result + 0                          # a sum of negative zeros is +0, as in PyTorch
     return result
