@@ -90,6 +90,19 @@ def test_complex_has_gradients_of_both_parts():
     torch.testing.assert_close(imag.grad, 2 * imag.detach())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nextafter_of_all_kinds(dtype):
+    info = np.finfo(dtype)
+    kinds = np.array([0.0, 1, 1.5, np.inf, info.max, info.tiny, info.smallest_subnormal, np.nextafter(info.tiny, info.dtype.type(0))], dtype)
+    kinds = np.concatenate([kinds, -kinds, [np.nan]]).astype(dtype)
+    a, b = (m.ravel() for m in np.meshgrid(kinds, kinds))
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(a, b)
+    found = torch.nextafter(torch.from_numpy(a), torch.from_numpy(b)).numpy()
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found)[found == found], np.signbit(expected)[found == found])
+
+
 @pytest.mark.parametrize("dtype, step, smallest", [(torch.float16, 2**-10, 2.**-24), (torch.bfloat16, 2**-7, 2.**-133)])
 def test_nextafter_of_16_bits(dtype, step, smallest):
     start, towards = T([1., 0., -0., 2., 3., nan, inf]).to(dtype), T([2., -1., 1., 0., 3., 1., 0.]).to(dtype)

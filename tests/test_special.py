@@ -46,6 +46,39 @@ def test_infinities_and_nan(name, device):
     assert tuple(result[:2]) == EDGES[name] and math.isnan(result[2])
 
 
+def ulps(found, exact):
+    """How far a float32 tensor is from float64 values, in units of its last place."""
+    return np.abs(found.double().numpy() - exact) / np.spacing(np.abs(exact).astype("f4")).astype("f8")
+
+
+def test_lgamma_left_of_zero():
+    """Where it is reflected: between the poles, close to them and to its zeros, and far out, where all numbers are whole."""
+    rng = np.random.default_rng(4)
+    x = np.concatenate([-rng.uniform(0, 10, 5000), -rng.uniform(0, 200, 5000), -np.exp(rng.uniform(-100, 17, 5000)), rng.normal(size=5000)]).astype("f4")
+    exact = np.array([math.lgamma(v) if v != round(v) else math.inf for v in x.tolist()])
+    finite = exact < math.inf
+    found = torch.lgamma(torch.from_numpy(x))
+    assert ulps(found[finite], exact[finite]).max() <= 0.51 and (found.numpy()[~finite] == math.inf).all()
+    near_zero = (-2.4570247382208006 + 1e-7 * np.arange(-20, 21)).astype("f4")
+    np.testing.assert_allclose(torch.lgamma(torch.from_numpy(near_zero)).numpy(), [math.lgamma(v) for v in near_zero.tolist()], rtol=1e-6)
+    for dtype in (torch.float32, torch.float64):
+        assert (torch.lgamma(torch.tensor([0.0, -0.0, -1, -2, -77, -2.0 ** 24, -3e38, -math.inf], dtype=dtype)) == math.inf).all()
+    tiny = 2.0 ** -149
+    assert torch.lgamma(torch.tensor([1, 2, -tiny, -5])).tolist() == torch.tensor([0, 0, math.lgamma(tiny), math.inf]).tolist()
+    assert torch.lgamma(torch.tensor([math.nan, -1.5])).isnan().tolist() == [True, False]
+
+
+def test_ndtri_of_floats():
+    """Against the one of doubles: in the middle, at the seam and down to the smallest numbers."""
+    rng = np.random.default_rng(5)
+    low = np.exp(rng.uniform(-103, 0, 20000))
+    p = np.concatenate([rng.uniform(0, 1, 20000), low, 1 - low, 0.5 + 1e-4 * rng.normal(size=2000)]).astype("f4")
+    p = torch.from_numpy(p[(p > 0) & (p < 1)])
+    assert ulps(S.ndtri(p), S.ndtri(p.double()).numpy()).max() <= 0.7
+    assert S.ndtri(torch.tensor([0, -0.0, 1, 0.5])).tolist() == [-math.inf, -math.inf, math.inf, 0]
+    assert S.ndtri(torch.tensor([-math.inf, math.inf, -1e-45, 1 + 2.0 ** -23, math.nan])).isnan().all()
+
+
 def test_domain_of_ndtri():
     assert S.ndtri(torch.tensor([0.0, 1.0])).tolist() == [-math.inf, math.inf]
     assert S.ndtri(torch.tensor([-0.1, 1.1, math.nan])).isnan().all()

@@ -522,8 +522,16 @@ INLINE float hypot_f32(float x, float y) {
     float r = (float)sqrt((double)x * x + (double)y * y);
     return (fabsf(x) == INFINITY) | (fabsf(y) == INFINITY) ? INFINITY : r;
 }
-INLINE double nextafter_f64(double x, double y) { return nextafter(x, y); }
-INLINE float nextafter_f32(float x, float y) { return nextafterf(x, y); }
+/* The bits of neighbours of one sign follow each other, away from 0 */
+#define NEXT_AFTER(name, real, word, bits, from_bits, copysign) \
+    INLINE real name(real x, real y) { \
+        real next = from_bits(bits(x) + ((x < y) == (x > 0) ? (word)1 : (word)-1)); \
+        next = x == 0 ? copysign(from_bits((word)1), y) : next; \
+        next = x == y ? y : next; \
+        return (x != x) | (y != y) ? x + y : next; \
+    }
+NEXT_AFTER(nextafter_f32, float, uint32_t, bits_f32, from_bits_f32, copysignf)
+NEXT_AFTER(nextafter_f64, double, uint64_t, bits_f64, from_bits_f64, copysign)
 
 #include "special_functions.h"
 #include "rarer_functions.h"

@@ -195,26 +195,34 @@ INLINE float erfinv_f32(float y) {
 
 #if defined(_MSC_VER)
 INLINE double lgamma_f64(double x) { return lgamma(x); }
-INLINE float lgamma_f32(float x) { return lgammaf(x); }
 #else
 extern double lgamma_r(double, int *);
-extern float lgammaf_r(float, int *);
 INLINE double lgamma_f64(double x) { int sign; return lgamma_r(x, &sign); }
-INLINE float lgamma_f32(float x) { int sign; return lgammaf_r(x, &sign); }
 #endif
 
-/* For x > 0 as float: the asymptotic series of x + 7, and the logarithm of the seven factors between, where x is small */
-INLINE float positive_lgamma_f32(float a) {
-    double x = a, p = x * (x + 1.) * (x + 2.) * (x + 3.) * (x + 4.) * (x + 5.) * (x + 6.);
+/* log(Gamma(x) / divisor) for x > 0 as float: the asymptotic series of x + 7, and the logarithm of the seven factors between, where x is small */
+INLINE double lgamma_series_f64(double x, double divisor) {
+    double p = x * (x + 1.) * (x + 2.) * (x + 3.) * (x + 4.) * (x + 5.) * (x + 6.);
     int small = x < 7.;
     double s = small ? x + 7. : x, r = 1. / s, z = r * r;
     double tail = r * (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * (691. / 360360 - z * (1. / 156
         - z * (3617. / 122400))))))));
-    double y = ((s - 0.5) * log_f64(s) - s) + 0.91893853320467274178 + tail - log_f64(small ? p : 1.);
-    y = (x == 1.) | (x == 2.) ? 0. : y;
-    return x == INFINITY ? INFINITY : (float)y;
+    return ((s - 0.5) * log_f64(s) - s) + 0.91893853320467274178 + tail - log_f64((small ? p : 1.) * divisor);
+}
+INLINE float positive_lgamma_f32(float a) {
+    double y = lgamma_series_f64(a, 1.);
+    y = (a == 1.f) | (a == 2.f) ? 0. : y;
+    return a == INFINITY ? INFINITY : (float)y;
 }
 INLINE double positive_lgamma_f64(double x) { return lgamma_f64(x); }
+
+/* Reflection on the left: |Gamma(x)| = pi / (|x sin(pi x)| Gamma(|x|)), where the sine of whole numbers is 0 exactly */
+INLINE float lgamma_f32(float a) {
+    double x = fabs((double)a), reflected = PI / (x * fabs(sin_f64(PI * (x - rint(x)))));
+    double y = lgamma_series_f64(x, a < 0.f ? reflected : 1.);
+    y = (a == 1.f) | (a == 2.f) ? 0. : a < 0.f ? -y : y;
+    return x == INFINITY ? INFINITY : (float)y;
+}
 
 /* The same for its derivative: the reciprocals of the seven factors are summed as one fraction */
 INLINE float positive_digamma_f32(float a) {

@@ -134,7 +134,10 @@ cdef void gamma_functions(int op, real** p, Py_ssize_t n) noexcept nogil:
     for start in range(0, n, 64):       # so that one negative argument slows down its neighbours only
         m = min(64, n - start)
         if not all_positive(a, m):
-            for i in range(m): out[i] = m_lgamma(a[i]) if op == LGAMMA else m_digamma(a[i])
+            if op == LGAMMA:
+                for i in range(m): out[i] = m_lgamma(a[i])
+            else:
+                for i in range(m): out[i] = m_digamma(a[i])
         elif op == LGAMMA:
             for i in range(m): out[i] = m_positive_lgamma(a[i])
         else:
