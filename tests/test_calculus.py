@@ -113,11 +113,21 @@ def test_normalisations_tell_their_statistics():
 @pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
 def test_cdist_by_differences(p, dtype):
     """Against NumPy: sizes that fill no block, batches that broadcast, no points, no coordinates."""
-    for left, right in (((3, 5), (4, 5)), ((70, 8), (130, 8)), ((2, 1, 9, 3), (5, 66, 3)), ((0, 3), (4, 3)), ((3, 3), (0, 3)), ((2, 0), (3, 0))):
+    for left, right in (((3, 5), (4, 5)), ((70, 8), (130, 8)), ((2, 1, 9, 3), (5, 66, 3)), ((13, 70), (101, 70)), ((1030, 2), (5, 2)), ((0, 3), (4, 3)), ((3, 3), (0, 3)), ((2, 0), (3, 0))):
         a, b = (torch.randint(-4, 5, shape).to(dtype) for shape in (left, right))
         away = np.abs(a.double().numpy()[..., :, None, :] - b.double().numpy()[..., None, :, :])
         expected = {0: lambda: (away != 0).sum(-1), float("inf"): lambda: away.max(-1, initial=0)}.get(p, lambda: (away ** p).sum(-1) ** (1 / p))()
         np.testing.assert_allclose(torch.cdist(a, b, p).double().numpy(), expected, rtol=2e-3 if dtype is torch.float16 else 3e-6)
+
+
+def test_cdist_of_many_coordinates():
+    """Errors don't grow with their number."""
+    a, b = torch.rand(5, 20000, dtype=torch.float64), torch.rand(7, 20000, dtype=torch.float64)
+    exact = np.sqrt(((a.numpy()[:, None] - b.numpy()) ** 2).sum(-1))
+    np.testing.assert_allclose(torch.cdist(a, b).numpy(), exact, rtol=1e-14)
+    single, turned = torch.cdist(a.float(), b.float()), torch.cdist(a.float().t().contiguous().t(), b.float())
+    np.testing.assert_allclose(single.numpy(), exact, rtol=1e-6)
+    np.testing.assert_array_equal(single.numpy(), turned.numpy())
 
 
 def test_cdist_of_close_points_is_exact():

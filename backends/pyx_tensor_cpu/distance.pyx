@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from pyx_tensor_cpu.distance_table cimport CHEBYSHEV, COLUMNS, COUNT, DEPTH, EUCLIDEAN, MANHATTAN, POWER, Distances, DistanceTable, Norm
+from pyx_tensor_cpu.distance_table cimport CHEBYSHEV, COLUMNS, COUNT, DEPTH, EUCLIDEAN, GROUP, MANHATTAN, POWER, Distances, DistanceTable, Norm
 from pyx_tensor_cpu.dtypes cimport BF16, F16, F32, F64, code_of
 from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
@@ -21,7 +21,10 @@ cnp.import_array()
 
 cdef enum:
     MAX_DIMS = 64
-    ROWS = 256              # points of the left side that share the turned points of a job
+    ROWS = 512              # points of the left side that share the turned points of a job
+
+cdef extern from "turn.h" nogil:
+    void turn_words(char* dst, Py_ssize_t dst_step, const char* src, Py_ssize_t src_step, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t itemsize)
 
 cdef DistanceTable* table = NULL
 
@@ -45,31 +48,28 @@ cdef struct Problem:
 
 cdef void turn_points(const Problem* a, const char* points, Py_ssize_t count, char* turned) noexcept nogil:
     """`count` points of `size` coordinates as rows of coordinates, with zeros around them."""
-    cdef Py_ssize_t j, d
     memset(turned, 0, a.depth * COLUMNS * a.item)
-    for j in range(count):
-        for d in range(a.size):
-            if a.item == 4:
-                (<int*>turned)[d * COLUMNS + j] = (<const int*>points)[j * a.size + d]
-            else:
-                (<long long*>turned)[d * COLUMNS + j] = (<const long long*>points)[j * a.size + d]
+    turn_words(turned, COLUMNS * a.item, points, a.size * a.item, a.size, count, a.item)
 
 
-cdef void run_job(const Problem* a, Py_ssize_t job, char* turned, char* point) noexcept nogil:
+cdef void run_job(const Problem* a, Py_ssize_t job, char* turned, char* group) noexcept nogil:
     """Some rows and COLUMNS columns of the distances of one batch."""
     cdef Py_ssize_t strips = (a.columns + COLUMNS - 1) // COLUMNS, blocks = (a.rows + ROWS - 1) // ROWS
-    cdef Py_ssize_t batch = job // (strips * blocks), first = job % strips * COLUMNS, start = job // strips % blocks * ROWS, i
-    cdef Py_ssize_t count = min(<Py_ssize_t>COLUMNS, a.columns - first)
+    cdef Py_ssize_t batch = job // (strips * blocks), first = job % strips * COLUMNS, start = job // strips % blocks * ROWS, end = min(start + ROWS, a.rows)
+    cdef Py_ssize_t count = min(<Py_ssize_t>COLUMNS, a.columns - first), block, first_row, rows, i
     turn_points(a, a.right + (batch * a.columns + first) * a.size * a.item, count, turned)
-    memset(point, 0, a.depth * a.item)
-    for i in range(start, min(start + ROWS, a.rows)):
-        memcpy(point, a.left + (batch * a.rows + i) * a.size * a.item, a.size * a.item)
-        a.distances(point, turned, a.depth, count, a.norm, a.p, a.out + ((batch * a.rows + i) * a.columns + first) * a.item)
+    memset(group, 0, GROUP * a.depth * a.item)
+    for block in range((end - start + GROUP - 1) // GROUP):
+        first_row = start + block * GROUP
+        rows = min(<Py_ssize_t>GROUP, end - first_row)
+        for i in range(rows):
+            memcpy(group + i * a.depth * a.item, a.left + (batch * a.rows + first_row + i) * a.size * a.item, a.size * a.item)
+        a.distances(group, rows, turned, a.depth, count, a.norm, a.p, a.out + ((batch * a.rows + first_row) * a.columns + first) * a.item, a.columns)
 
 
 cdef int run(Problem* a) except -1:
     cdef Py_ssize_t jobs = a.batches * ((a.columns + COLUMNS - 1) // COLUMNS) * ((a.rows + ROWS - 1) // ROWS), job, part
-    cdef Py_ssize_t bytes_each = (COLUMNS + 1) * a.depth * a.item
+    cdef Py_ssize_t bytes_each = (COLUMNS + GROUP) * a.depth * a.item
     cdef int parts = <int>min(<Py_ssize_t>threads_for(a.batches * a.rows * a.columns * a.depth), jobs)
     cdef char* room = <char*>malloc(max(parts * bytes_each, 1))
     if room == NULL:
@@ -99,9 +99,11 @@ def cdist(cnp.ndarray x1 not None, cnp.ndarray x2 not None, double p=2.0, comput
         raise RuntimeError(f"cdist(): expected shapes (..., n, m) and (..., k, m), got {np.shape(x1)} and {np.shape(x2)}")
     if code == F16 or code == BF16:
         return as_type(cdist(widened(x1), widened(x2), p), x1.dtype)
-    batch = np.broadcast_shapes(np.shape(x1)[:-2], np.shape(x2)[:-2])
-    left = contiguous(np.broadcast_to(x1, batch + np.shape(x1)[-2:]))
-    right = contiguous(np.broadcast_to(x2, batch + np.shape(x2)[-2:]))
+    left, right = x1, x2
+    if x1.ndim > 2 or x2.ndim > 2:
+        batch = np.broadcast_shapes(np.shape(x1)[:-2], np.shape(x2)[:-2])
+        left, right = (np.broadcast_to(x, batch + np.shape(x)[-2:]) for x in (x1, x2))
+    left, right = contiguous(left), contiguous(right)
     nd = cnp.PyArray_NDIM(left)
     a.batches = 1
     for i in range(nd - 2):

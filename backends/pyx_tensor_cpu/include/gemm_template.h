@@ -85,8 +85,8 @@ static void GEMM_NAME(tile)(int rows, int vectors, int turned, ptrdiff_t depth, 
         for (int j = 0; j < vectors; j++) GEMM_FETCH(out + i * out_row + j * LANES);
 #define GEMM_CASE(r, v)                                                                                                      \
     case r * 4 + v:                                                                                                          \
-        if (turned) TILE_NAME(fixed)(r, v, 1, depth, a, a_step, b, b_row, NULL, last, out, out_row, NULL, accumulate);       \
-        else TILE_NAME(fixed)(r, v, 0, depth, a, a_step, b, b_row, NULL, last, out, out_row, NULL, accumulate);              \
+        if (turned) TILE_NAME(fixed)(0, r, v, 1, depth, a, a_step, b, b_row, NULL, last, out, out_row, NULL, accumulate);    \
+        else TILE_NAME(fixed)(0, r, v, 0, depth, a, a_step, b, b_row, NULL, last, out, out_row, NULL, accumulate);           \
         break;
 #define GEMM_ROWS(r) GEMM_CASE(r, 1) GEMM_CASE(r, 2) GEMM_CASE(r, 3)
     switch (rows * 4 + vectors) {

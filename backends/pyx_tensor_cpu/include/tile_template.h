@@ -2,7 +2,7 @@
 #define LANES ((ptrdiff_t)(TILE_BYTES / sizeof(TILE_REAL)))
 
 #if defined(__GNUC__)
-TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
+TILE_INLINE void TILE_NAME(fixed)(const int squares, const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
                                   ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     typedef TILE_NAME(vector) vector;
     vector c[TILE_ROWS][TILE_VECTORS];
@@ -14,7 +14,10 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int t
         TILE_UNROLL for (int j = 0; j < vectors; j++) row[j] = *(const vector *)(b + (places ? places[p] : p * b_row) + (j == vectors - 1 ? last : j * LANES));
         TILE_UNROLL for (int i = 0; i < rows; i++) {
             const TILE_REAL factor = turned ? a[p * a_step + i] : a[i * a_step + p];
-            TILE_UNROLL for (int j = 0; j < vectors; j++) c[i][j] += factor * row[j];
+            TILE_UNROLL for (int j = 0; j < vectors; j++) {
+                const vector apart = factor - row[j];
+                c[i][j] += squares ? apart * apart : factor * row[j];
+            }
         }
     }
     TILE_UNROLL for (int i = 0; i < rows; i++)
@@ -25,7 +28,7 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int t
         }
 }
 #else
-TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
+TILE_INLINE void TILE_NAME(fixed)(const int squares, const int rows, const int vectors, const int turned, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_step, const TILE_REAL *b,
                                   ptrdiff_t b_row, const ptrdiff_t *places, ptrdiff_t last, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     const ptrdiff_t width = last + LANES;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -33,7 +36,10 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int t
         for (ptrdiff_t j = 0; j < width; j++) c[j] = bias ? bias[i] : (TILE_REAL)0;
         for (ptrdiff_t p = 0; p < depth; p++) {
             const TILE_REAL factor = turned ? a[p * a_step + i] : a[i * a_step + p];
-            for (ptrdiff_t j = 0; j < width; j++) c[j] += factor * b[(places ? places[p] : p * b_row) + j];
+            for (ptrdiff_t j = 0; j < width; j++) {
+                const TILE_REAL value = b[(places ? places[p] : p * b_row) + j], apart = factor - value;
+                c[j] += squares ? apart * apart : factor * value;
+            }
         }
         for (ptrdiff_t j = 0; j < width; j++) out[i * out_row + j] = accumulate ? out[i * out_row + j] + c[j] : c[j];
     }
@@ -41,12 +47,12 @@ TILE_INLINE void TILE_NAME(fixed)(const int rows, const int vectors, const int t
 #endif
 
 /* `rows` is how many are wanted: of a half or less only that half is computed. */
-static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
-                               TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+TILE_INLINE void TILE_NAME(sums)(const int squares, int rows, int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b,
+                                 ptrdiff_t b_row, TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
     const ptrdiff_t last = (vectors - 1) * LANES;
-#define TILE_CASE(r, v)                                                                                        \
-    if (a_row) TILE_NAME(fixed)(r, v, 0, depth, a, a_row, b, b_row, NULL, last, out, out_row, bias, accumulate); \
-    else TILE_NAME(fixed)(r, v, 1, depth, a, TILE_ROWS, b, b_row, NULL, last, out, out_row, bias, accumulate);
+#define TILE_CASE(r, v)                                                                                                 \
+    if (a_row) TILE_NAME(fixed)(squares, r, v, 0, depth, a, a_row, b, b_row, NULL, last, out, out_row, bias, accumulate); \
+    else TILE_NAME(fixed)(squares, r, v, 1, depth, a, TILE_ROWS, b, b_row, NULL, last, out, out_row, bias, accumulate);
     if (rows <= TILE_ROWS / 2) {
         if (vectors == 3) { TILE_CASE(TILE_ROWS / 2, 3) }
         else if (vectors == 2) { TILE_CASE(TILE_ROWS / 2, 2) }
@@ -56,14 +62,23 @@ static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TIL
     else { TILE_CASE(TILE_ROWS, 1) }
 #undef TILE_CASE
 }
+static void TILE_NAME(product)(int rows, int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
+                               TILE_REAL *out, ptrdiff_t out_row, const TILE_REAL *bias, int accumulate) {
+    TILE_NAME(sums)(0, rows, vectors, depth, a, a_row, b, b_row, out, out_row, bias, accumulate);
+}
+/* Sums of (a[i, p] - b[p, j])^2 */
+static void TILE_NAME(squared_distances)(int rows, int vectors, ptrdiff_t depth, const TILE_REAL *a, ptrdiff_t a_row, const TILE_REAL *b, ptrdiff_t b_row,
+                                         TILE_REAL *out, ptrdiff_t out_row, int accumulate) {
+    TILE_NAME(sums)(1, rows, vectors, depth, a, a_row, b, b_row, out, out_row, NULL, accumulate);
+}
 
 /* The same for packed a and rows of b at places of their own. The vectors cover `count` columns, the last one overlapping the one before. */
 static void TILE_NAME(places_product)(ptrdiff_t count, ptrdiff_t depth, const TILE_REAL *a, const TILE_REAL *b, const ptrdiff_t *places, TILE_REAL *out,
                                       ptrdiff_t out_row, const TILE_REAL *bias) {
     const ptrdiff_t last = count - LANES;
-    if (count > 2 * LANES) TILE_NAME(fixed)(TILE_ROWS, 3, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
-    else if (count > LANES) TILE_NAME(fixed)(TILE_ROWS, 2, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
-    else TILE_NAME(fixed)(TILE_ROWS, 1, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
+    if (count > 2 * LANES) TILE_NAME(fixed)(0, TILE_ROWS, 3, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
+    else if (count > LANES) TILE_NAME(fixed)(0, TILE_ROWS, 2, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
+    else TILE_NAME(fixed)(0, TILE_ROWS, 1, 1, depth, a, TILE_ROWS, b, 0, places, last, out, out_row, bias, 0);
 }
 
 /* y[j] = start + sum over taps of w[t] line[places[t] + j] for `vectors` vectors of j, the last one beginning at `last`. */
