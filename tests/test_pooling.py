@@ -121,7 +121,7 @@ def test_derivatives(name):
 def test_kernels_agree_with_the_definitions(name):
     function, shape = DERIVATIVES[name]
     if name in ("max_unpool1d", "fractional_max_pool2d"):
-        return                             # their indices are tensors of the CPU
+        return                             # they are given tensors of the CPU
     results = []
     for device in ("cpu", "reference"):
         x = distinct(*shape).to(device).requires_grad_()
@@ -149,6 +149,25 @@ def test_adaptive_windows_cover_everything():
     assert F.adaptive_avg_pool2d(torch.zeros(2, 3, 5, 6), 0).shape == (2, 3, 0, 0)
 
 
+@pytest.mark.parametrize("shape, grid", [((2, 3, 11), (4,)), ((3, 11, 20), (4, 7)), ((2, 2, 9, 5), (4, 13)), ((1, 2, 4, 5, 7), (3, 2, 5))], ids=str)
+def test_windows_with_borders_of_their_own(shape, grid, dtype):
+    """Adaptive windows overlap, and may be more than there are elements; of equal elements the first is taken, of NaN the last."""
+    spatial = len(grid)
+    lead, size = shape[:len(shape) - spatial], shape[len(shape) - spatial:]
+    values = np.random.default_rng(1).integers(-2, 3, shape).astype(dtype)
+    values[np.random.default_rng(2).random(shape) < 0.1] = np.nan
+    for x in (torch.tensor(values), torch.tensor(values.transpose()).permute(*range(len(shape) - 1, -1, -1))):
+        y, indices = getattr(F, f"adaptive_max_pool{spatial}d")(x, grid, return_indices=True)
+        assert y.shape == indices.shape == (*lead, *grid) and y.dtype == x.dtype
+        for at in itertools.product(*map(range, (*lead, *grid))):
+            edges = [(o * n // g, -(-(o + 1) * n // g)) for o, n, g in zip(at[len(lead):], size, grid)]
+            window = values[(*at[:len(lead)], *[slice(*edge) for edge in edges])]
+            flat = window.ravel()
+            chosen = np.flatnonzero(np.isnan(flat))[-1] if np.isnan(flat).any() else flat.argmax()
+            place = np.ravel_multi_index([i + start for i, (start, _) in zip(np.unravel_index(chosen, window.shape), edges)], size)
+            assert indices[at] == place and np.array_equal(y[at].item(), flat[chosen], equal_nan=True)
+
+
 def test_unpooling_undoes_pooling():
     x = distinct(1, 2, 6, 5)
     pooled, indices = F.max_pool2d(x, 2, return_indices=True)
@@ -167,6 +186,27 @@ def test_fractional_windows_are_drawn():
     assert y.shape == (2, 3, 4, 4)
     assert (x.reshape(2, 3, 81).gather(2, indices.reshape(2, 3, 16)).reshape(y.shape) == y).all()
     assert (y[:, :, -1, -1] >= x[:, :, 7:, 7:].amax((2, 3))).all()       # the last window ends at the end
+
+
+@pytest.mark.parametrize("device", ("cpu", "reference"))
+def test_fractional_windows_stand_where_the_numbers_say(device, dtype):
+    """Differently in each plane: the window i of n begins at floor((i + u) s) - floor(u s), s = (size - kernel) / (n - 1), the last at the end."""
+    x, samples = distinct(2, 3, 9, 14, dtype=dtype), np.random.default_rng(3).random((2, 3, 2)).astype(dtype)
+    kernel, grid = (3, 2), (5, 1)
+    y, indices = F.fractional_max_pool2d(x.to(device), kernel, grid, return_indices=True, _random_samples=torch.tensor(samples, device=device))
+    for n, c, i in itertools.product(range(2), range(3), range(5)):
+        u, step = samples[n, c, 1], (9 - 3) / 4
+        top = 6 if i == 4 else int((u + i) * step) - int(u * step)
+        window = x.numpy()[n, c, top:top + 3, 12:]
+        assert y[n, c, i, 0] == window.max()
+        assert x.numpy()[n, c].ravel()[indices[n, c, i, 0].item()] == window.max()
+
+
+def test_what_was_pooled_may_be_written_over():
+    x = distinct(2, 3, 7, 8).requires_grad_()
+    F.adaptive_max_pool2d(x, 3).zero_().add_(1).mul_(2).sum().backward()
+    half = F.adaptive_max_pool2d(x.half(), 3)
+    assert half.dtype is torch.float16 and torch.equal(half, F.adaptive_max_pool2d(x, 3).half())
 
 
 def pool(name, shape, *args, **names):
@@ -209,6 +249,11 @@ def test_kernels_refuse_what_does_not_fit():
     for arguments in (((2, 2), (9, 2), (2, 2), (0, 0), (1, 1)), ((2, 2), (2, 2), (0, 2), (0, 0), (1, 1)), ((2, 2), (2, 2), (2, 2), (3, 0), (1, 1))):
         with pytest.raises(ValueError, match="do not fit"):
             pooling.max_pool(x, *arguments)
+    places = np.array([0, 2, 0, 2])
+    for starts, ends in ((places, places), (places, places + 4), (places - 1, places + 1), (places[:3], places[:3] + 1), (places.astype("i4"), places + 1),
+                         (np.stack([places] * 3), np.stack([places] * 3) + 1)):
+        with pytest.raises(ValueError, match="max_windows"):
+            pooling.max_windows(x, starts, ends, (2, 2), (1, 1))
     with pytest.raises(ValueError):
         pooling.max_pool_backward(np.zeros((2, 3, 3)), x, (2, 2), (2, 2), (2, 2), (0, 0), (1, 1))
     with pytest.raises(ValueError):

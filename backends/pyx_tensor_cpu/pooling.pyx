@@ -2,6 +2,7 @@
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange, threadid
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 import numpy as np
@@ -19,7 +20,7 @@ cnp.import_array()
 cdef enum:
     MAX_DIMS = 64
     COST = 2                    # of an element of a window, in additions, divided by 4
-    MAX, INDICES, MAX_BACKWARD, AVG, AVG_BACKWARD
+    MAX, INDICES, WINDOWS, MAX_BACKWARD, AVG, AVG_BACKWARD
 
 cdef cnp.dtype UINT8 = np.dtype(np.uint8), INT64 = np.dtype(np.int64)
 cdef PoolingTable* table = NULL
@@ -41,6 +42,10 @@ cdef struct Task:
     const char* a               # what comes in: the input, or a gradient
     const char* x               # the input beside a gradient, or counts
     char* out
+    int64_t* indices            # of WINDOWS, with their borders, `edges` of them for a plane
+    const int64_t* starts
+    const int64_t* ends
+    Py_ssize_t edges
     Py_ssize_t a_size           # bytes of a plane of each
     Py_ssize_t x_size
     Py_ssize_t out_size
@@ -57,6 +62,9 @@ cdef inline void one_plane(const Task* t, Py_ssize_t plane, int thread) noexcept
         t.k.max_pool(&t.pool, a, out, scratch)
     elif t.what == INDICES:
         t.k.max_indices(&t.pool, a, out, scratch)
+    elif t.what == WINDOWS:
+        t.k.max_windows(&t.pool, a, t.starts + plane * t.edges, t.ends + plane * t.edges, out,
+                        t.indices + plane * t.pool.grid[0] * t.pool.grid[1] * t.pool.grid[2], scratch)
     elif t.what == AVG:
         t.k.avg_pool(&t.pool, a, x, out, scratch)
     else:
@@ -71,7 +79,7 @@ cdef int run(Task* t, cnp.ndarray like) except -1:
     cdef Py_ssize_t windows = t.pool.grid[0] * t.pool.grid[1] * t.pool.grid[2], elements = t.pool.kernel[0] * t.pool.kernel[1] * t.pool.kernel[2]
     cdef Py_ssize_t plane, bytes_, jobs, job, size
     cdef int threads = threads_for(t.planes * windows * elements * COST // 4 + t.planes * windows)
-    t.scratch_size = (t.pool.size[2] + 2 * t.pool.grid[2] + 32) * 8
+    t.scratch_size = (2 * t.pool.size[2] + 2 * t.pool.grid[2] + 32) * 8
     bytes_ = threads * t.scratch_size
     scratch = new_array(1, &bytes_, UINT8)
     t.scratch = cnp.PyArray_BYTES(scratch)
@@ -106,6 +114,12 @@ cdef int spread(object numbers, Py_ssize_t* to, Py_ssize_t missing) except -1:
     return 0
 
 
+cdef int check_plane(str name, const Pool* s) except -1:
+    if s.size[0] * s.size[1] * s.size[2] >= 1 << 31:
+        raise TypeError(f"{name}(): planes of {s.size[0] * s.size[1] * s.size[2]} elements are not supported")
+    return 0
+
+
 cdef int read_pool(str name, Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
     cdef int i
     spread(size, s.size, 1)
@@ -118,9 +132,7 @@ cdef int read_pool(str name, Pool* s, size, kernel, grid, stride, padding, dilat
         if (s.kernel[i] < 1 or s.stride[i] < 1 or s.dilation[i] < 1 or s.padding[i] < 0 or s.grid[i] < 0
                 or not windows_meet(s.size[i], s.kernel[i], s.grid[i], s.stride[i], s.padding[i], s.dilation[i])):
             raise ValueError(f"{name}(): windows of size {kernel}, stride {stride}, padding {padding} and dilation {dilation} do not fit {grid} times in {size}")
-    if s.size[0] * s.size[1] * s.size[2] >= 1 << 31:
-        raise TypeError(f"{name}(): planes of {s.size[0] * s.size[1] * s.size[2]} elements are not supported")
-    return 0
+    return check_plane(name, s)
 
 
 cdef bint windows_meet(Py_ssize_t size, Py_ssize_t kernel, Py_ssize_t grid, Py_ssize_t stride, Py_ssize_t padding, Py_ssize_t dilation) noexcept:
@@ -187,6 +199,60 @@ def max_pool_indices(cnp.ndarray a, kernel, grid, stride, padding, dilation):
     a = contiguous(widened(a) if is_half(a) else a)
     read_pool("max_pool_indices", &pool, last_sizes(a, len(kernel)), kernel, grid, stride, padding, dilation)
     return pooled("max_pool_indices", INDICES, a, None, grid, INT64, &pool)
+
+
+cdef cnp.ndarray read_edges(Task* t, cnp.ndarray starts, cnp.ndarray ends, Py_ssize_t planes, int dims):
+    """Sets the windows' borders, of all three dims, with room that holds them; ValueError where a window is empty or reaches beyond its plane."""
+    cdef Py_ssize_t given = starts.shape[starts.ndim - 1], plane, o, size = 2 * planes * (given + 3 - dims)
+    cdef const int64_t* start = <const int64_t*>cnp.PyArray_DATA(starts)
+    cdef const int64_t* end = <const int64_t*>cnp.PyArray_DATA(ends)
+    cdef cnp.ndarray room = new_array(1, &size, INT64)
+    cdef int64_t* at = <int64_t*>cnp.PyArray_DATA(room)
+    cdef int i
+    t.edges, t.starts, t.ends = given + 3 - dims, at, at + size // 2
+    for plane in range(planes):
+        for i in range(3):
+            for o in range(t.pool.grid[i]):
+                if i < 3 - dims:
+                    at[0], at[size // 2] = 0, 1
+                else:
+                    at[0], at[size // 2] = start[0], end[0]
+                    start += 1
+                    end += 1
+                if not 0 <= at[0] < at[size // 2] <= t.pool.size[i]:
+                    raise ValueError(f"max_windows(): {at[0]} to {at[size // 2]} is no window in {t.pool.size[i]} elements")
+                at += 1
+    if planes == 1:
+        t.edges = 0
+    return room
+
+
+def max_windows(cnp.ndarray a, cnp.ndarray starts, cnp.ndarray ends, grid, kernel):
+    """(the greatest element of each window, where it is in its plane) for windows with borders of their own, of each plane or of all."""
+    cdef Task t
+    cdef cnp.ndarray out, indices, source
+    cdef int dims = len(grid)
+    if is_half(a):
+        out, indices = max_windows(widened(a), starts, ends, grid, kernel)
+        return as_type(out, a.dtype), indices
+    t.k, t.what = kernels_of("max_windows", a), WINDOWS
+    spread(last_sizes(a, dims), t.pool.size, 1)
+    spread(kernel, t.pool.kernel, 1)
+    spread(grid, t.pool.grid, 1)
+    check_plane("max_windows", &t.pool)
+    source, out, indices = contiguous(a), result(a, grid, a.dtype), result(a, grid, INT64)
+    if cnp.PyArray_SIZE(out) == 0:
+        return out, indices
+    t.planes = cnp.PyArray_SIZE(source) // (t.pool.size[0] * t.pool.size[1] * t.pool.size[2])
+    planes = 1 if starts.ndim == 1 else t.planes
+    if starts.dtype != INT64 or ends.dtype != INT64 or np.shape(starts) != np.shape(ends) or np.shape(starts)[-1:] != (sum(grid),) \
+            or cnp.PyArray_SIZE(starts) != planes * sum(grid):
+        raise ValueError(f"max_windows(): borders {np.shape(starts)} and {np.shape(ends)} don't fit {tuple(grid)} windows of {t.planes} planes")
+    room = read_edges(&t, contiguous(starts), contiguous(ends), planes, dims)
+    t.a, t.out, t.indices = cnp.PyArray_BYTES(source), cnp.PyArray_BYTES(out), <int64_t*>cnp.PyArray_DATA(indices)
+    t.a_size, t.out_size, t.x, t.x_size = cnp.PyArray_NBYTES(source) // t.planes, cnp.PyArray_NBYTES(out) // t.planes, NULL, 0
+    run(&t, source)
+    return out, indices
 
 
 def max_pool_backward(cnp.ndarray g, cnp.ndarray a, kernel, grid, stride, padding, dilation):

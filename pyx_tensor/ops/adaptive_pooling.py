@@ -6,9 +6,10 @@ import numpy as np
 
 from ..core.definitions import op
 from ..core.dtype import by_name
+from ..core.naming import needs_floating
 from ..core.signature import Raw, T
-from .pooling import indices_by, put, taken
-from .sliding import Taps
+from .pooling import put, taken
+from .sliding import Taps, cached
 
 _INT64 = by_name["int64"]
 
@@ -31,23 +32,30 @@ def _output_size(name, size, output_size, spatial):
     return sizes
 
 
-def _check(name, input, spatial):
-    if input.ndim not in (spatial + 1, spatial + 2):
+def _check(name, shape, spatial):
+    if len(shape) not in (spatial + 1, spatial + 2):
         if spatial == 1:
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking "
                                f"arguments for {name})")
-        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got {list(input.shape)}")
-    for d in range(input.ndim - spatial, input.ndim):
-        if input.shape[d] == 0:
+        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got {list(shape)}")
+    for d in range(len(shape) - spatial, len(shape)):
+        if shape[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                               f"{list(input.shape)} with dimension {d} being empty")
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
+                               f"{list(shape)} with dimension {d} being empty")
 
 
 def _regular(size, grid):
     """The kernel of windows that are equal and don't overlap, or None."""
     return tuple([n // g for n, g in zip(size, grid)]) if all(g and n % g == 0 for n, g in zip(size, grid)) else None
+
+
+@lru_cache(256, typed=True)
+def _plan(name, spatial, shape, output_size):
+    """(the spatial sizes, how many windows there are along each dim, the kernel of regular ones); RuntimeError where something doesn't fit."""
+    _check(name, shape, spatial)
+    size = tuple(shape[len(shape) - spatial:])
+    grid = _output_size(name, size, output_size, spatial)
+    return size, grid, _regular(size, grid)
 
 
 @lru_cache(32)
@@ -63,14 +71,12 @@ def _define_avg(spatial):
     name = f"adaptive_avg_pool{spatial}d"
 
     def pool(B, input: T, output_size):
-        _check(name, input, spatial)
-        size = tuple(input.shape[input.ndim - spatial:])
-        grid = _output_size(name, size, output_size, spatial)
-        kernel, zeros = _regular(size, grid), (0,) * spatial
+        _, grid, kernel = cached(_plan, name, spatial, input.shape, output_size)
+        needs_floating(name, input)
         if grid == (1,) * spatial:
             return B.mean(input, tuple(range(input.ndim - spatial, input.ndim)), True)
         if kernel is not None:
-            return B._avg_pool(input, kernel, grid, kernel, zeros, True, 0)
+            return B._avg_pool(input, kernel, grid, kernel, (0,) * spatial, True, 0)
         if 0 in grid:
             return B.mul(B.sum(input), B.zeros((*input.shape[:input.ndim - spatial], *grid), dtype=input.dtype, device=input.device))
         for d in range(input.ndim - spatial, input.ndim):
@@ -97,18 +103,25 @@ def _adaptive_tables(size, grid):
     return tables
 
 
+@lru_cache(32)
+def _borders(size, grid):
+    """Of all windows, dim after dim, the starts and ends; and the greatest length along each dim."""
+    edges = [_edges(n, g) for n, g in zip(size, grid)]
+    starts, ends = ([edge[at] for along in edges for edge in along] for at in (0, 1))
+    return starts, ends, tuple([max([end - start for start, end in along], default=1) for along in edges])
+
+
 def _define_max(spatial):
     name = f"adaptive_max_pool{spatial}d"
 
     def pool(B, input: T, output_size):
-        _check(name, input, spatial)
-        size = tuple(input.shape[input.ndim - spatial:])
-        grid = _output_size(name, size, output_size, spatial)
-        kernel, zeros, ones = _regular(size, grid), (0,) * spatial, (1,) * spatial
+        size, grid, kernel = cached(_plan, name, spatial, input.shape, output_size)
+        needs_floating(name, input)
         if kernel is not None:
+            zeros, ones = (0,) * spatial, (1,) * spatial
             return (B._max_pool(input, kernel, grid, kernel, zeros, ones), B._max_pool_indices(input.detach(), kernel, grid, kernel, zeros, ones))
-        indices = indices_by(B, input.detach(), _adaptive_tables(size, grid))
-        return B._at_indices(input, indices, spatial), indices
+        starts, ends, kernel = _borders(size, grid)
+        return B._max_windows(input, *[B.tensor(places, dtype=_INT64, device=input.device) for places in (starts, ends)], grid, kernel)
 
     pool.__name__ = name
     pool.__doc__ = f"""The greatest elements of windows that cover the last {spatial} dim{'s' * (spatial > 1)}, and where they are in their planes.
@@ -118,11 +131,36 @@ def _define_max(spatial):
     return op(method=False, hidden=spatial > 1)(pool)
 
 
-@op(method=False, hidden=True, grad_name=lambda input, indices, spatial: f"AdaptiveMaxPool{spatial}DBackward0", vjp=dict(input=lambda B, g, input_shape, indices, spatial:
-    put(B, g, indices, tuple(input_shape[len(input_shape) - spatial:]))))
-def _at_indices(B, input: T, indices: Raw, spatial):
-    """The elements at places in their planes of the last `spatial` dims."""
-    return taken(B, input, indices, spatial)
+def _only(n, dim, size):
+    return [size if d == dim else 1 for d in range(n)]
+
+
+@op(method=False, hidden=True, entry="max_windows", returns=("output", "indices"), nondiff=("indices",),
+    grad_name=lambda input, starts, ends, grid, kernel: f"{'Adaptive' if starts.ndim == 1 else 'Fractional'}MaxPool{len(grid)}DBackward0",
+    vjp=dict(input=lambda B, g, y, input_shape, grid: put(B, g[0], y[1], tuple(input_shape[len(input_shape) - len(grid):]))))
+def _max_windows(B, input: T, starts: Raw, ends: Raw, grid, kernel):
+    """The greatest elements of windows, and where they are in their planes.
+
+    Args:
+        starts, ends: the windows' first elements, and the ones behind their last, dim after dim, of all planes or of each; int64, (sum of grid) or
+            (*, sum of grid).
+        grid: how many windows there are along each dim.
+        kernel: the greatest size of a window along each dim.
+    """
+    n, first, places = len(grid), 0, None
+    size, lead = tuple(input.shape[input.ndim - n:]), tuple(input.shape[:input.ndim - n])
+    for d in range(n):
+        start, end = (B.unsqueeze(B._slice(edges, -1, first, first + grid[d], 1), -1) for edges in (starts, ends))
+        along = B.mul(B.minimum(B.add(start, B.arange(kernel[d], device=input.device)), B.sub(end, 1)), math.prod(size[d + 1:]))
+        along = B.reshape(along, (*along.shape[:-2], *_only(n, d, grid[d]), *_only(n, d, kernel[d])))
+        places = along if places is None else B.add(places, along)
+        first += grid[d]
+    places = B.reshape(places, (*places.shape[:places.ndim - 2 * n], math.prod(grid), math.prod(kernel)))
+    windows = B.expand(places, (*lead, math.prod(grid), math.prod(kernel)))
+    values = B.gather(B.reshape(input, (*lead, math.prod(size))), -1, B.reshape(windows, (*lead, math.prod(grid) * math.prod(kernel))))
+    chosen = B.argmax(B.reshape(values, tuple(windows.shape)), -1)
+    indices = B.reshape(B.gather(windows, -1, B.unsqueeze(chosen, -1)), (*lead, *grid))
+    return taken(B, input, indices, n), indices
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _define_avg(1), _define_avg(2), _define_avg(3)
@@ -132,33 +170,19 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _define_max(1), 
 # --- fractional ---------------------------------------------------------------------------------------------------
 def _starts(B, samples, size, count, kernel):
     """Where the windows of each plane begin along a dim, from a number in [0, 1) for each plane (Graham, 2015)."""
-    last = B.full((*samples.shape, 1), size - kernel, dtype=_INT64, device=samples.device)
-    if count == 1:
-        return last
-    step = (size - kernel) / (count - 1)
-    steps = B.arange(count - 1, device=samples.device).to(samples.dtype)
-    shifted = B.mul(B.add(B.unsqueeze(samples, -1), steps), step).long()
-    return B.cat([B.sub(shifted, B.unsqueeze(B.mul(samples, step).long(), -1)), last], -1)
+    samples = B.unsqueeze(samples, -1)
+    step = (size - kernel) / max(count - 1, 1)
+    shifted = B.mul(B.add(samples, B.arange(count - 1, device=samples.device)), step).long()
+    return B.constant_pad_nd(B.sub(shifted, B.mul(samples, step).long()), (0, 1), size - kernel)
 
 
 @op(method=False, hidden=True)
 def _fractional_max_pool(B, input: T, kernel, grid, samples: Raw):
     """The greatest elements of windows whose places `samples` (N, C, dims) tell, and where they are."""
     n = len(kernel)
-    size, lead = tuple(input.shape[input.ndim - n:]), tuple(input.shape[:input.ndim - n])
-    places = None
+    starts, ends = [], []
     for d in range(n):
         at = n - 1 - d if n == 2 else d           # of two numbers the first is for the width
-        starts = _starts(B, B.select(samples, -1, at), size[d], grid[d], kernel[d])
-        along = B.add(B.unsqueeze(starts, -1), B.arange(kernel[d], device=input.device))
-        along = B.reshape(B.mul(along, math.prod(size[d + 1:])), (*along.shape[:2], *_only(n, d, grid[d]), *_only(n, d, kernel[d])))
-        places = along if places is None else B.add(places, along)
-    windows = B.reshape(places, (*lead, math.prod(grid), math.prod(kernel)))
-    flat = B.reshape(input.detach(), (*lead, math.prod(size)))
-    values = B.reshape(B.gather(flat, -1, B.reshape(windows, (*lead, math.prod(grid) * math.prod(kernel)))), tuple(windows.shape))
-    indices = B.reshape(B.gather(windows, -1, B.unsqueeze(B.argmax(values, -1), -1)), (*lead, *grid))
-    return B._at_indices(input, indices, n), indices
-
-
-def _only(n, dim, size):
-    return [size if d == dim else 1 for d in range(n)]
+        starts.append(_starts(B, B.select(samples, -1, at), input.shape[input.ndim - n + d], grid[d], kernel[d]))
+        ends.append(B.add(starts[-1], kernel[d]))
+    return B._max_windows(input, B.cat(starts, -1), B.cat(ends, -1), grid, kernel)

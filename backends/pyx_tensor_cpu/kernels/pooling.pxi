@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from pyx_tensor_cpu.pooling_table cimport AvgBackward, AvgPool, MaxBackward, MaxIndices, MaxPool, Pool, PoolingKernels, PoolingTable
+from pyx_tensor_cpu.pooling_table cimport AvgBackward, AvgPool, MaxBackward, MaxIndices, MaxPool, MaxWindows, Pool, PoolingKernels, PoolingTable
 
 ctypedef fused real:
     float
@@ -150,6 +150,57 @@ cdef void max_backward(const Pool* s, const real* g, const real* x, real* gx, re
             g += s.grid[2]
 
 
+# Windows at places of their own: the greatest of each column of a row of windows, then of the columns of each window.
+
+cdef inline void greatest_of_columns(const real* line, int32_t row, Py_ssize_t width, bint first, real* best, int32_t* rows) noexcept nogil:
+    """Of equals the first, of NaN the last."""
+    cdef Py_ssize_t c
+    cdef real value
+    cdef bint better
+    if first:
+        for c in range(width):
+            best[c] = line[c]
+            rows[c] = row
+    else:
+        for c in range(width):
+            value = line[c]
+            better = (value > best[c]) | (value != value)
+            best[c] = value if better else best[c]
+            rows[c] = row if better else rows[c]
+
+
+cdef inline Py_ssize_t greatest_column(const real* best, const int32_t* rows, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Of equals the one in the first row, of NaN that in the last."""
+    cdef Py_ssize_t c, chosen = start
+    cdef real value, most = best[start]
+    for c in range(start + 1, end):
+        value = best[c]
+        if value > most or (value == most and rows[c] < rows[chosen]) or (value != value and (most == most or rows[c] >= rows[chosen])):
+            most = value
+            chosen = c
+    return chosen
+
+
+cdef void max_windows(const Pool* s, const real* x, const int64_t* starts, const int64_t* ends, real* y, int64_t* indices, real* scratch) noexcept nogil:
+    cdef Py_ssize_t d, h, w, i, j, row, chosen, width = s.size[2], down = s.grid[0], right = s.grid[0] + s.grid[1]
+    cdef int32_t* rows = <int32_t*>(scratch + width)
+    cdef bint first
+    for d in range(s.grid[0]):
+        for h in range(s.grid[1]):
+            first = True
+            for i in range(starts[d], ends[d]):
+                for j in range(starts[down + h], ends[down + h]):
+                    row = i * s.size[1] + j
+                    greatest_of_columns(x + row * width, <int32_t>row, width, first, scratch, rows)
+                    first = False
+            for w in range(s.grid[2]):
+                chosen = greatest_column(scratch, rows, starts[right + w], ends[right + w])
+                y[w] = scratch[chosen]
+                indices[w] = rows[chosen] * width + chosen
+            y += s.grid[2]
+            indices += s.grid[2]
+
+
 # ---- the mean -------------------------------------------------------------------------------------------------------
 
 cdef inline void join_sum(const real* line, Tap tap, Py_ssize_t step, real* y) noexcept nogil:
@@ -240,6 +291,7 @@ cdef void avg_backward(const Pool* s, const real* g, const real* counts, real* g
 cdef void fill(PoolingKernels* k, real* unused) noexcept:
     k.max_pool = <MaxPool>max_pool[real]
     k.max_indices = <MaxIndices>max_indices[real]
+    k.max_windows = <MaxWindows>max_windows[real]
     k.max_backward = <MaxBackward>max_backward[real]
     k.avg_pool = <AvgPool>avg_pool[real]
     k.avg_backward = <AvgBackward>avg_backward[real]
