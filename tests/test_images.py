@@ -281,6 +281,34 @@ def test_fold_is_the_adjoint_of_unfold():
     np.testing.assert_allclose(nn.Fold((5, 6), 2)(nn.Unfold(2)(torch.ones_like(x)))[0, 0].detach().numpy()[1:4, 1:5], 4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.int8, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize("size, kernel, dilation, padding, stride", [
+    ((5, 6), (2, 3), (2, 1), (1, 2), (1, 2)), ((1, 40), (3, 1), (1, 1), (4, 0), (3, 1)), ((7, 3), (1, 2), (1, 2), (0, 5), (2, 3)), ((20, 33), (4, 4), 1, 0, 4)])
+def test_blocks(size, kernel, dilation, padding, stride, dtype):
+    """Against the definition: windows wholly in the padding, steps that leave elements out, images that don't lie in a row."""
+    x = (8 * normal(2, 3, *size[::-1])).to(dtype).transpose(2, 3)
+    (dh, dw), (ph, pw), (sh, sw) = ((n, n) if isinstance(n, int) else n for n in (dilation, padding, stride))
+    columns, padded = F.unfold(x, kernel, dilation, padding, stride), np.pad(x.numpy(), ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    rows = [padded[:, :, i * dh:padded.shape[2] - (kernel[0] - 1 - i) * dh:sh, j * dw:padded.shape[3] - (kernel[1] - 1 - j) * dw:sw].reshape(2, 3, -1)
+            for i in range(kernel[0]) for j in range(kernel[1])]
+    np.testing.assert_array_equal(columns.numpy(), np.stack(rows, 2).reshape(2, -1, rows[0].shape[-1]))
+    assert columns.dtype is dtype
+    images, body = F.fold(columns, size, kernel, dilation, padding, stride), F.fold(columns.to("reference"), size, kernel, dilation, padding, stride)
+    assert images.dtype is dtype
+    np.testing.assert_allclose(images.numpy(), body.cpu().numpy(), rtol=1e-2 if dtype is torch.float16 else 1e-6)
+
+
+def test_blocks_that_do_not_fit():
+    from pyx_tensor_cpu import columns
+    ones, two = (1, 1), (2, 2)
+    for shape, arguments in (((2, 4, 5, 5), (two, two, (0, 1), ones, ones)), ((4, 5, 5), (two, two, ones, ones, ones)), ((2, 4, 5, 5), (two, (-1, 2), ones, ones, ones))):
+        with pytest.raises(ValueError, match="im2col"):
+            columns.im2col(np.zeros(shape), *arguments)
+    for shape in ((2, 5, 4), (2, 4, 5), (4, 4)):
+        with pytest.raises(ValueError, match="col2im"):
+            columns.col2im(np.zeros(shape), (5, 5), two, two, ones, (0, 0), ones)
+
+
 def test_pixels_and_channels():
     x = torch.arange(24.).reshape(1, 8, 1, 3)
     y = F.pixel_shuffle(x, 2)

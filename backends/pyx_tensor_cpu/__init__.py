@@ -5,14 +5,15 @@ import numpy as np
 from pyx_tensor.core.array_module import ArrayModuleBackend, module_dtypes
 
 from . import (
-    attention, blas, channels, convolution, copying, ctc, description, distance, index, linalg, linear, loss, masks, memory, newton_schulz, normalize, optim, parallel, pointwise, pooling,
-    recurrent, recurrent_cells, reduce, resample, runs, sampling, scan, search, sort, sparse)
+    attention, blas, channels, columns, convolution, copying, ctc, description, distance, index, linalg, linear, loss, masks, memory,
+    newton_schulz, normalize, optim, parallel, pointwise, pooling, recurrent, recurrent_cells, reduce, resample, runs, sampling, scan, search,
+    sort, sparse)
 from .fourier import FourierMethods
 
 # Modules whose public functions are entries of the backend, by their names.
 KERNELS = (
-    pointwise, copying, reduce, scan, normalize, attention, channels, convolution, loss, ctc, pooling, optim, newton_schulz, blas, linear, linalg, recurrent, recurrent_cells, index,
-    masks, search, sort, runs, sparse, distance, resample, sampling)
+    pointwise, copying, reduce, scan, normalize, attention, channels, columns, convolution, loss, ctc, pooling, optim, newton_schulz, blas, linear,
+    linalg, recurrent, recurrent_cells, index, masks, search, sort, runs, sparse, distance, resample, sampling)
 # Functions in them that serve the modules themselves.
 INTERNAL = {"bind", "check_lengths", "op_name", "use_kernels"}
 

@@ -4,34 +4,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from pyx_tensor_cpu.pooling_table cimport AvgBackward, AvgPool, MaxBackward, MaxIndices, MaxPool, MaxWindows, Pool, PoolingKernels, PoolingTable
+from pyx_tensor_cpu.pooling_table cimport AvgBackward, AvgPool, MaxBackward, MaxIndices, MaxPool, MaxWindows, Pool, PoolingKernels, PoolingTable, Tap, row_of, tap_of
 
 ctypedef fused real:
     float
     double
-
-
-# Windows [first, last) of a row have an element of the plane at tap k; that of window j is at column start + j * step.
-cdef struct Tap:
-    Py_ssize_t first
-    Py_ssize_t last
-    Py_ssize_t start
-
-
-cdef inline Tap tap_of(const Pool* s, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t start = k * s.dilation[2] - s.padding[2], step = s.stride[2]
-    cdef Tap tap = Tap(first=0, last=0, start=start)
-    if start < 0:
-        tap.first = min((step - 1 - start) // step, s.grid[2])
-    if start < s.size[2]:
-        tap.last = min((s.size[2] - start + step - 1) // step, s.grid[2])
-    return tap
-
-
-cdef inline Py_ssize_t row_of(const Pool* s, Py_ssize_t d, Py_ssize_t h, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    """Which row of the plane is row (i, j) of the windows in row (d, h) of the grid, or -1."""
-    cdef Py_ssize_t z = d * s.stride[0] - s.padding[0] + i * s.dilation[0], y = h * s.stride[1] - s.padding[1] + j * s.dilation[1]
-    return z * s.size[1] + y if 0 <= z < s.size[0] and 0 <= y < s.size[1] else -1
 
 
 # ---- the greatest ---------------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Sampling at places of a grid, blocks of images, and channels rearranged."""
 import math
 import warnings
+from functools import lru_cache
 
 from ...ops import namespace as ops
-from ...ops.sliding import each, grid_of, named_sizes
+from ...ops.sliding import cached, each, grid_of, named_sizes
 from ._arguments import takes_tensors
 
 pixel_shuffle, pixel_unshuffle, channel_shuffle = ops.pixel_shuffle, ops.pixel_unshuffle, ops.channel_shuffle
@@ -75,6 +76,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 
 # --- blocks of images ---------------------------------------------------------------------------------------------
+@lru_cache(256, typed=True)
 def _block_arguments(name, kernel_size, dilation, padding, stride):
     numbers = [each(value, 2, lambda: f"{name}(): expected {what} to be an int or two, but got {value}") for what, value in
                (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))]
@@ -82,7 +84,7 @@ def _block_arguments(name, kernel_size, dilation, padding, stride):
         if min(value) < (what != "pad"):
             raise RuntimeError(f"{'kernel size' if what == 'kernel' else 'padding' if what == 'pad' else what} should be "
                                f"{'non-negative' if what == 'pad' else 'greater than zero'}, but got {named_sizes(what, value)}")
-    return numbers
+    return tuple(numbers)
 
 
 @takes_tensors()
@@ -92,7 +94,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     >>> nn.functional.unfold(torch.arange(9.).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])
     """
-    kernel, dilation, padding, stride = _block_arguments("unfold", kernel_size, dilation, padding, stride)
+    kernel, dilation, padding, stride = cached(_block_arguments, "unfold", kernel_size, dilation, padding, stride)
     if input.dim() not in (3, 4) or 0 in input.shape[input.dim() - 3:]:
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
                            f"{list(input.shape)}")
@@ -109,7 +111,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 @takes_tensors()
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The adjoint of :func:`unfold`: images of size ``output_size`` whose elements are the sums of their copies in the columns."""
-    kernel, dilation, padding, stride = _block_arguments("fold", kernel_size, dilation, padding, stride)
+    kernel, dilation, padding, stride = cached(_block_arguments, "fold", kernel_size, dilation, padding, stride)
     size = each(output_size, 2, lambda: f"fold(): expected output_size to be an int or two, but got {output_size}")
     if input.dim() not in (2, 3) or 0 in input.shape[input.dim() - 2:]:
         raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
