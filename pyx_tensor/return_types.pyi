@@ -34,6 +34,10 @@ class _geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
 
+class _grid_taps(NamedTuple):
+    weights: Tensor
+    places: Tensor
+
 class _inv(NamedTuple):
     inverse: Tensor
     info: Tensor
@@ -58,6 +62,10 @@ class _lu_with_info(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
+
+class _max_windows(NamedTuple):
+    output: Tensor
+    indices: Tensor
 
 class _qr(NamedTuple):
     Q: Tensor

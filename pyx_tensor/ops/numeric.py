@@ -268,7 +268,8 @@ def _why_not_heaviside(input, values):
         return "heaviside is not yet implemented for complex tensors."
 
 
-@op(inplace=True, nograd=True, refuse=_why_not_heaviside)
+@op(inplace=True, refuse=_why_not_heaviside, vjp=dict(
+    input=lambda B, g: B.zeros_like(g), values=lambda B, g, input: B.masked_fill(g, B.ne(input, 0), 0)))
 def heaviside(B, input: T, values: T):
     """0 where the input is negative, 1 where positive, `values` where it is 0."""
     return B.where(B.eq(input, 0), values, B.gt(input, 0).to(input.dtype))
