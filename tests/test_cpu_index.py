@@ -299,7 +299,7 @@ def test_masks(shape, dtype, density, layout):
     same(M.nonzero(source), np.argwhere(a != 0).reshape(np.count_nonzero(a), a.ndim))
     expected = a.copy()
     expected[mask] = 1
-    same(M.masked_fill(source, mask, 1), expected)
+    same(np.ascontiguousarray(M.masked_fill(source, mask, 1)).reshape(shape), expected)
     new = values((a.size + 1,), dtype, 2)
     expected = a.copy()
     expected[mask] = new[:np.count_nonzero(mask)]
@@ -324,6 +324,21 @@ def test_masks_broadcast():
         same(M.masked_select(a, mask), a[full])
     same(M.masked_select(a[0], np.ones((2, 4), bool)), np.concatenate([a[0], a[0]]))
     same(M.masked_fill(a[0], np.ones((2, 4), bool), 0), np.zeros((2, 4), "f4"))
+
+
+def test_masked_fill_in_place_and_what_may_not_fit():
+    a, mask = values((3, 4), np.dtype("f4")), np.array([True, False, True, True])
+    for x in (a.copy(), a.copy().T.copy().T, np.repeat(a, 2, 1)[:, ::2]):
+        assert M.masked_fill(x, mask, np.inf, out=x) is x
+        same(np.ascontiguousarray(x), np.where(mask, np.float32("inf"), a))
+    other = np.empty_like(a)
+    assert M.masked_fill(a, mask, 2, out=other) is other
+    same(other, np.where(mask, np.float32(2), a))
+    for dtype, value in (("f4", 1e39), ("f2", 0.5), ("i8", 0.5), ("i1", 200), ("u1", -1), ("c8", 0.5), ("f4", "1"), ("f4", None), ("f4", True)):
+        with pytest.raises(TypeError, match="may not fit"):
+            M.masked_fill(a.astype(dtype), mask, value)
+    with pytest.raises(TypeError, match="boolean"):
+        M.masked_fill(a, mask.view("u1"), 1)
 
 
 def test_masks_may_hold_any_true_byte():

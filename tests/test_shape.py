@@ -51,6 +51,20 @@ def test_strides_are_pytorchs():
     assert x.permute(2, 0, 1).stride() == (1, 3, 3)
 
 
+@pytest.mark.parametrize("view, strides", [
+    (lambda x: x[:, :, :, ::2], (36, 12, 3, 1)), (lambda x: x[:, :1].transpose(1, 2), (20, 5, 20, 1)), (lambda x: x[:1, :, ::3], (30, 10, 5, 1)),
+    (lambda x: x.transpose(1, 2)[..., :2], (24, 2, 8, 1)), (lambda x: x.permute(3, 0, 1, 2)[:2], (1, 24, 8, 2)), (lambda x: x[:, :, :1, :1], (3, 1, 1, 1)),
+    (lambda x: x[:, :, None, :1, :2], (6, 2, 2, 2, 1)), (lambda x: x.expand(3, 2, 3, 4, 5), (120, 60, 20, 5, 1)), (lambda x: x.as_strided((2, 1, 3), (5, 7, 1)), (3, 6, 1)),
+    (lambda x: x.as_strided((2, 2, 2), (1, 1, 1)), (4, 2, 1)), (lambda x: x.as_strided((2, 2), (1, 2)), (1, 2)), (lambda x: x.as_strided((2, 2, 3), (20, 6, 2)), (6, 3, 1))])
+def test_new_tensors_have_the_order_of_dims_without_the_gaps(view, strides):
+    x = torch.arange(120.).reshape(2, 3, 4, 5).requires_grad_()
+    y = view(x)
+    copy = y.clone()
+    assert copy.stride() == y.detach().clone().stride() == torch.zeros_like(y).stride() == torch.full_like(y, 2.).stride() == strides
+    assert torch.equal(copy, y) and copy.data_ptr() != y.data_ptr() and copy.grad_fn.name() == "CloneBackward0"
+    assert torch.equal(torch.autograd.grad(copy.sum(), x)[0], torch.autograd.grad(y.sum(), x)[0]) and (torch.full_like(y, 2.) == 2).all()
+
+
 @pytest.mark.parametrize("dims", [(0,), (1,), (0, 2), (-1, 0, 1), ()])
 def test_flipped_elements_keep_their_order_of_dims(dims):
     x = torch.arange(24.).reshape(2, 3, 4)

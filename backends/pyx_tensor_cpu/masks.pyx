@@ -1,5 +1,6 @@
 """Boolean masks: which elements are nonzero, picking them, filling them, and triangles of matrices."""
 from cython.parallel cimport prange
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 cimport numpy as cnp
@@ -8,8 +9,9 @@ import numpy as np
 
 from pyx_tensor_cpu.index import index_put_
 from pyx_tensor_cpu.indexed cimport Bytes16, Item
-from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy
+from pyx_tensor_cpu.iterate cimport contiguous, contiguous_copy, ternary
 from pyx_tensor_cpu.memory cimport new_array
+from pyx_tensor_cpu.ops cimport WHERE
 from pyx_tensor_cpu.parallel cimport threads_for
 
 from .copying import cast
@@ -236,22 +238,37 @@ cdef bint is_trailing(cnp.ndarray mask, cnp.ndarray array):
     return mask.ndim <= array.ndim and shape == (<object>array).shape[array.ndim - len(shape):]
 
 
-def masked_fill(cnp.ndarray array not None, cnp.ndarray mask not None, value):
-    """A copy of `array` with `value` wherever `mask` is true."""
-    cdef cnp.ndarray filler = np.asarray(value).astype(array.dtype), result
+cdef cnp.ndarray as_element(object value, cnp.dtype dtype):
+    """A 0-dim array of the dtype from one, or from a Python number that surely fits; TypeError for others: the caller knows what to do with them."""
+    cdef cnp.ndarray result
+    cdef bint small = type(value) is int and 0 <= value <= 127
+    cdef bint common = (type(value) is int or type(value) is float) and dtype.kind == b"f" and dtype.itemsize >= 4 and not 1e38 <= abs(value) < INFINITY
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype)
+    if not small and not common:
+        raise TypeError(f"masked_fill(): {value!r} may not fit {dtype}")
+    result = new_array(0, NULL, dtype)
+    result[()] = value
+    return result
+
+
+def masked_fill(cnp.ndarray array not None, cnp.ndarray mask not None, value, cnp.ndarray out=None):
+    """A copy of `array` with `value` wherever `mask` is true; in `out`, which may be `array` itself."""
+    cdef cnp.ndarray filler = as_element(value, array.dtype), result
     cdef Py_ssize_t size, period, part, parts
     cdef void *source
     cdef const uint8_t *flags
     cdef const char *filler_data
     cdef char *data
     cdef Fill fill_part = fillers[cnp.PyArray_ITEMSIZE(array)]
-    as_mask(mask, "masked_fill")
+    if cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL:
+        raise TypeError(f"masked_fill(): mask must be a boolean array, got dtype {mask.dtype}")
     if filler.ndim:
         raise RuntimeError(f"masked_fill(): value must be a scalar or a 0-dim array, got shape {list((<object>filler).shape)}")
-    if not is_trailing(mask, array):
-        array, mask = np.broadcast_arrays(array, mask)
-    array, mask = contiguous(array), contiguous(mask)
-    result = new_array(cnp.PyArray_NDIM(array), <const Py_ssize_t *>cnp.PyArray_DIMS(array), array.dtype)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(array) or not is_trailing(mask, array) or out is not None and out is not array:
+        return ternary(WHERE, mask, filler, array, out)
+    mask = contiguous(mask)
+    result = new_array(cnp.PyArray_NDIM(array), <const Py_ssize_t *>cnp.PyArray_DIMS(array), array.dtype) if out is None else out
     size, period = cnp.PyArray_SIZE(array), cnp.PyArray_SIZE(mask)
     source, flags, data = cnp.PyArray_DATA(array), <const uint8_t *>cnp.PyArray_DATA(mask), cnp.PyArray_BYTES(result)
     filler_data = cnp.PyArray_BYTES(filler)

@@ -98,29 +98,39 @@ cdef inline Py_ssize_t offset_of(const Plan* plan, const Operand* operand, const
     return offset
 
 
+cdef inline void move_row(const Plan* plan, const Operand* operand, char* data, Py_ssize_t n, char* buffer, bint store) noexcept nogil:
+    """Copy `n` elements of a row between an operand's memory and a contiguous buffer."""
+    cdef int last = plan.ndim - 1
+    cdef Py_ssize_t step = operand.strides[last], itemsize = operand.itemsize
+    if store and plan.streams and step == itemsize:
+        stream(data, buffer, n * itemsize)
+    elif store:
+        copy_strided(data, step, buffer, itemsize, n, itemsize)
+    else:
+        if plan.tiled and step == itemsize:
+            fetch(data + BLOCK // plan.shape[last] * operand.strides[last - 1], n * itemsize)
+        copy_strided(buffer, itemsize, data, step, n, itemsize)
+
+
 cdef void move_block(const Plan* plan, const Operand* operand, const Py_ssize_t* start, Py_ssize_t count, char* buffer, bint store) noexcept nogil:
     """Copy `count` elements from `start` on between an operand's memory and a contiguous buffer."""
     cdef Py_ssize_t at[MAX_DIMS]
     cdef int last = plan.ndim - 1
-    cdef Py_ssize_t n, step = operand.strides[last], itemsize = operand.itemsize, row = plan.shape[last]
+    cdef Py_ssize_t n, rows, r, itemsize = operand.itemsize, row = plan.shape[last], down = operand.strides[last - 1] if last else 0
     cdef char* data
-    cdef bint across = plan.tiled and not store and operand.strides[last - 1] == itemsize
+    cdef bint across = plan.tiled and not store and down == itemsize, together = last > 0 and (across or row < SHORT_ROW)
     memcpy(at, start, plan.ndim * sizeof(Py_ssize_t))
     while count:
-        n = min(count, row - at[last])
+        n, rows = min(count, row - at[last]), 1
         data = operand.data + offset_of(plan, operand, at)
-        if across and at[last] == 0 and count >= row:
-            n = min(count // row, plan.shape[last - 1] - at[last - 1])
-            turn_words(buffer, row * itemsize, data, step, n, row, itemsize)
-            n *= row
-        elif store and plan.streams and step == itemsize:
-            stream(data, buffer, n * itemsize)
-        elif store:
-            copy_strided(data, step, buffer, itemsize, n, itemsize)
-        else:
-            if plan.tiled and step == itemsize:
-                fetch(data + BLOCK // row * operand.strides[last - 1], n * itemsize)
-            copy_strided(buffer, itemsize, data, step, n, itemsize)
+        if together and at[last] == 0 and count >= row:         # whole rows, up to the end of their plane
+            rows = min(count // row, plan.shape[last - 1] - at[last - 1])
+            if across:
+                turn_words(buffer, row * itemsize, data, operand.strides[last], rows, row, itemsize)
+        if not across or n < row:
+            for r in range(rows):
+                move_row(plan, operand, data + r * down, n, buffer + r * n * itemsize, store)
+        n *= rows
         buffer += n * itemsize
         count -= n
         advance(plan, at, n)

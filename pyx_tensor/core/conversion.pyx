@@ -24,6 +24,21 @@ cdef bint in_order(object x) noexcept:
             and not get_mode() & (INTERCEPT | PROFILE))
 
 
+cdef bint dims_in_order(object x) noexcept:
+    """The same, with or without gaps between the elements: a dense tensor in its order of dims is row-major."""
+    cdef cnp.ndarray array
+    cdef int d
+    if in_order(x):
+        return True
+    if not is_plain(x) or type((<TensorBase>x).array) is not cnp.ndarray or get_mode() & (INTERCEPT | PROFILE):
+        return False
+    array = <cnp.ndarray>(<TensorBase>x).array
+    for d in range(cnp.PyArray_NDIM(array)):
+        if cnp.PyArray_STRIDE(array, d) <= 0 or d and cnp.PyArray_STRIDE(array, d) > cnp.PyArray_STRIDE(array, d - 1):
+            return False
+    return True
+
+
 def clone_function(Op op not None):
     def call(input, *, memory_format=preserve_format, out=None):
         cdef unsigned int mode = get_mode()

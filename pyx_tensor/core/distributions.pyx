@@ -431,19 +431,16 @@ def fill_bernoulli(Engine engine not None, cnp.ndarray out not None, double p=0.
     return fill(engine, out, &kernels, &chance)
 
 
-def are_probabilities(cnp.ndarray array not None):
-    """Whether all elements of a floating-point array lie in [0, 1]."""
-    cdef cnp.ndarray dense
+cdef bint are_probabilities(cnp.ndarray array) except -1:
+    """Whether all elements of a contiguous array of float32 or float64 lie in [0, 1]."""
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(array)
     cdef bint within = True
     if array.descr.type_num != cnp.NPY_FLOAT64:
-        dense = np.ascontiguousarray(array, np.float32)
         for i in range(n):
-            within &= 0 <= (<float*>cnp.PyArray_DATA(dense))[i] <= 1
+            within &= 0 <= (<float*>cnp.PyArray_DATA(array))[i] <= 1
     else:
-        dense = np.ascontiguousarray(array)
         for i in range(n):
-            within &= 0 <= (<double*>cnp.PyArray_DATA(dense))[i] <= 1
+            within &= 0 <= (<double*>cnp.PyArray_DATA(array))[i] <= 1
     return within
 
 
@@ -457,7 +454,7 @@ def fill_bernoulli_array(Engine engine not None, cnp.ndarray out not None, cnp.n
         p = np.broadcast_to(p, (<object>out).shape)
     probabilities = np.ascontiguousarray(in_memory_order(p, like=out), np.float64 if double else np.float32)
     if not are_probabilities(probabilities):
-        raise RuntimeError("bernoulli_ expects every probability to be in [0, 1]")
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     cdef Params each = params(0.0)
     each.probabilities = cnp.PyArray_DATA(probabilities)
     return fill(engine, out, &kernels, &each)

@@ -1,5 +1,5 @@
 """New tensors by their shape: the sizes as users write them, and a short way for what needs no further care."""
-from .conversion cimport in_order
+from .conversion cimport dims_in_order
 from .device cimport Device, as_device
 from .dtype cimport DType, bool_, default_float, int64
 from .mode cimport INFERENCE, INTERCEPT, get_mode
@@ -108,7 +108,7 @@ def new_maker(fill, general):
 def like_maker(fill, general):
     """The function `zeros_like` and its kin; `general(input, options)`."""
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
-        if dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and in_order(input):
+        if dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and dims_in_order(input):
             return allocated((<TensorBase>input).shape_(), fill, (<TensorBase>input).dtype, (<TensorBase>input).device)
         return general(input, dtype, layout, device, requires_grad, memory_format)
     return make
@@ -117,7 +117,7 @@ def like_maker(fill, general):
 def full_like_maker(general):
     """The function `full_like`; `general(input, fill_value, options)`."""
     def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=preserve_format):
-        if (dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and in_order(input)
+        if (dtype is None and layout is None and device is None and not requires_grad and memory_format is preserve_format and dims_in_order(input)
                 and fits_surely(fill_value, (<TensorBase>input).dtype)):
             return allocated((<TensorBase>input).shape_(), fill_value, (<TensorBase>input).dtype, (<TensorBase>input).device)
         return general(input, fill_value, dtype, layout, device, requires_grad, memory_format)

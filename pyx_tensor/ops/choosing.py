@@ -43,7 +43,7 @@ def _is_common(value, dtype):
     return type(value) in (float, int) and dtype.is_floating_point and dtype.itemsize >= 4 and not 1e38 <= abs(value) < math.inf
 
 
-@op(inplace=True)
+@op(inplace=True, entry="masked_fill")
 def masked_fill(B, input: T, mask: Raw, value):
     """`input` with `value` (a number or 0-dim tensor) where the mask is True."""
     if mask.dtype.name not in ("bool", "uint8"):

@@ -6,9 +6,7 @@ from ..core.signature import Int, T
 from .shape import wrapped
 
 
-@op()
-def diag_embed(B, input: T, offset: Int = 0, dim1=-2, dim2=-1):
-    """Matrices of zeros, in two new dims, with the last dim of the input on a diagonal."""
+def _embedded(B, input, offset, dim1=-2, dim2=-1):
     if not input.ndim:
         raise RuntimeError("diag_embed expects a tensor with at least 1 dimension")
     ndim = input.ndim + 1
@@ -22,11 +20,17 @@ def diag_embed(B, input: T, offset: Int = 0, dim1=-2, dim2=-1):
     return B._view_backward(input, tuple(shape), "diagonal", (offset, dim1, dim2))
 
 
+@op()
+def diag_embed(B, input: T, offset: Int = 0, dim1=-2, dim2=-1):
+    """Matrices of zeros, in two new dims, with the last dim of the input on a diagonal."""
+    return _embedded(B, input, offset, dim1, dim2)
+
+
 @op(exact_out=True)
 def diag(B, input: T, diagonal: Int = 0):
     """A matrix with the vector on a diagonal, or the diagonal of a matrix."""
     if input.ndim == 1:
-        return B.diag_embed(input, diagonal)
+        return _embedded(B, input, diagonal)
     if input.ndim == 2:
         return B.clone(B.diagonal(input, diagonal))
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
@@ -35,7 +39,7 @@ def diag(B, input: T, diagonal: Int = 0):
 @op()
 def diagflat(B, input: T, offset: Int = 0):
     """A matrix with all elements of the tensor on a diagonal."""
-    return B.diag_embed(B.reshape(input, (-1,)), offset)
+    return _embedded(B, B.reshape(input, (-1,)), offset)
 
 
 @op()

@@ -269,7 +269,6 @@ def block_diag(*tensors):
         return B.empty((1, 0))
     width, at, rows = sum(t.shape[1] for t in blocks), 0, []
     for t in blocks:
-        left, right = [B.zeros((t.shape[0], n), dtype=t.dtype, device=t.device) for n in (at, width - at - t.shape[1])]
-        rows.append(B.cat([left, t, right], 1))
+        rows.append(B.constant_pad_nd(t, (at, width - at - t.shape[1])))
         at += t.shape[1]
     return B.cat(rows, 0)

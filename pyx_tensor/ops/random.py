@@ -209,8 +209,6 @@ def bernoulli(B, input: Raw, p=None, *, generator=None):
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype}'")
     probabilities = _host(input)
-    if not _stream.distributions.are_probabilities(probabilities):
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     drawn = host_array("bernoulli", probabilities.shape, input.dtype)
     generator.fill_bernoulli_array(drawn, probabilities)
     return from_host(drawn, input.dtype, input.device)

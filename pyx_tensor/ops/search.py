@@ -40,7 +40,10 @@ def searchsorted(B, sorted_sequence: Raw, input, *, out_int32=False, right=False
         input: a tensor or number. right: after equal elements instead of before (`side='right'` says the same).
         sorter: positions that sort `sorted_sequence`, where it isn't.
     """
-    right = _is_right("searchsorted", right, side)
+    return _places(B, sorted_sequence, input, out_int32, _is_right("searchsorted", right, side), sorter)
+
+
+def _places(B, sorted_sequence, input, out_int32, right, sorter=None):
     if not isinstance(input, TensorBase):
         input = _number(B, input, sorted_sequence)
         if sorted_sequence.ndim != 1:
@@ -70,7 +73,7 @@ def bucketize(B, input, boundaries: Raw, *, out_int32=False, right=False):
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if not isinstance(input, TensorBase):
         input = _number(B, input, boundaries)
-    return B.searchsorted(boundaries, input, out_int32=out_int32, right=right)
+    return _places(B, boundaries, input, out_int32, bool(right))
 
 
 @op(promote="common", result="bool", nograd=True, hidden=True, entry="isin")

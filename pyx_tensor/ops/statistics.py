@@ -149,9 +149,11 @@ def cross(B, input: T, other: T, dim: Dim = None):
             raise RuntimeError("no dimension of size 3 in input")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
-    input, other = B.broadcast_tensors(input, other)
-    a, b = B.unbind(input, dim), B.unbind(other, dim)
-    return B.stack([B.sub(B.mul(a[i - 2], b[i - 1]), B.mul(a[i - 1], b[i - 2])) for i in range(3)], dim)
+    if input.shape != other.shape:
+        input, other = B.broadcast_tensors(input, other)
+    a, b = B.cat([input, input], dim), B.cat([other, other], dim)
+    next_a, next_b, last_a, last_b = [B._slice(x, dim, at, at + 3) for at in (1, 2) for x in (a, b)]
+    return B.sub(B.mul(next_a, last_b), B.mul(last_a, next_b))
 
 
 # --- digests ------------------------------------------------------------------------------------------------------

@@ -36,13 +36,18 @@ def linalg_vector_norm(B, input: T, ord=2, dim=None, keepdim=False, *, dtype=Non
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
+    return _of_vectors(B, input, ord, dim, keepdim, dtype)
+
+
+def _of_vectors(B, input, ord, dim, keepdim, dtype):
     check_floating("linalg.vector_norm", input)
     if isinstance(ord, (str, complex)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' must be Number, not {type(ord).__name__}")
     input = _wide_dtype("linalg.vector_norm", input, dtype)
-    dims = list(range(input.ndim)) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else list(dim)
-    if input.ndim and (ord < 0 or ord == math.inf) and any(not input.shape[d] for d in dims):
-        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity")
+    if (ord < 0 or ord == math.inf) and input.ndim:
+        dims = range(input.ndim) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else dim
+        if any(not input.shape[d] for d in dims):
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity")
     return B._vector_norm(input, float(ord), dim, keepdim)
 
 
@@ -115,7 +120,7 @@ def linalg_norm(B, input: T, ord=None, dim=None, keepdim=False, *, dtype=None):
     tensor(5.)
     """
     if ord is None:
-        return B.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
+        return _of_vectors(B, input, 2, dim, keepdim, dtype)
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
@@ -125,7 +130,7 @@ def linalg_norm(B, input: T, ord=None, dim=None, keepdim=False, *, dtype=None):
     if (input.ndim if dims is None else len(dims)) == 1:
         if isinstance(ord, str):
             raise RuntimeError(f"linalg.norm: Order {ord} is for matrices, but there is one dim: dim={dim}, input of shape {list(input.shape)}")
-        return B.linalg_vector_norm(input, ord, dims, keepdim, dtype=dtype)
+        return _of_vectors(B, input, ord, dims, keepdim, dtype)
     return B.linalg_matrix_norm(input, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
 
 
@@ -138,7 +143,7 @@ def nuclear_norm(B, input: T, dim=None, keepdim=False):
 @op(method=False)
 def frobenius_norm(B, input: T, dim=None, keepdim=False):
     """The root of the sum of squares. `torch.linalg.matrix_norm` is today's name for it."""
-    return B.linalg_vector_norm(input, 2, dim, keepdim)
+    return _of_vectors(B, input, 2, dim, keepdim, None)
 
 
 # --- condition number ---------------------------------------------------------------------------------------------
