@@ -1,7 +1,7 @@
 """Copies and conversions as users call them: the parsers, and a short way for plain tensors that nobody looks on at."""
 cimport numpy as cnp
 
-from .copying cimport converted, copied, copied_in_order
+from .copying cimport can_view, converted, copied, copied_in_order
 from .device cimport Device, as_device
 from .dtype cimport DType
 from .mode cimport AUTOCAST, INTERCEPT, NO_GRAD, PROFILE, get_mode
@@ -65,12 +65,17 @@ def contiguous_function(Op op not None):
 
 
 def reshape_function(Op op not None, ViewOp view not None):
-    """`reshape(input, sizes)`: at once a view where the elements lie in order."""
+    """`reshape(input, sizes)`: at once a view where strides allow that, else of a copy."""
     def call(input, *sizes, **names):
-        if names or not sizes or not in_order(input):
+        cdef bint ordered = in_order(input)
+        if names or not sizes or not ordered and (not is_plain(input) or get_mode() & ~NO_GRAD):
             return op.invoke((input, *sizes), names)
         first = sizes[0]
-        return view.of_sizes(<TensorBase>input, sizes if isinstance(first, int) or hasattr(first, "__index__") else first)
+        if not isinstance(first, int) and not hasattr(first, "__index__"):
+            sizes = first
+        if not ordered and not can_view(<TensorBase>input, sizes):
+            input = B.clone(input, memory_format=contiguous_format)
+        return view.of_sizes(<TensorBase>input, sizes)
     return call
 
 

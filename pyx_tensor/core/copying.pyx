@@ -88,7 +88,7 @@ def is_on(TensorBase t not None, Device device not None):
     return device.canonical is t.device
 
 
-def can_view(TensorBase t not None, sizes):
+cpdef bint can_view(TensorBase t, object sizes) except -1:
     """True where `view(sizes)` needs no copy."""
     cdef Geometry g, wanted
     load_geometry(t, &g)

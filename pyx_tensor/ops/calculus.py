@@ -44,16 +44,15 @@ def _steps(B, name, x, y, dim):
     return B.sub(behind, before)
 
 
-def _areas(B, name, y, x, dx, dim):
-    """The trapezoids between neighbours."""
+def _trapezoids(B, name, y, x, dx, dim):
+    """The sums of neighbours, twice the heights of trapezoids, and the widths."""
     if x is not None and dx is not None:
         raise TypeError(f"{name}() takes x or dx, not both")
     if y.dtype.name == "bool":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     dim = dim % max(y.ndim, 1)
     before, behind = _neighbours(B, y, dim)
-    steps = _steps(B, name, x, y, dim) if x is not None else 1 if dx is None else dx
-    return B.mul(B.mul(B.add(before, behind), steps), 0.5)
+    return B.add(before, behind), _steps(B, name, x, y, dim) if x is not None else 1 if dx is None else dx
 
 
 @op(public=("trapezoid", "trapz"), method=False)
@@ -61,13 +60,17 @@ def trapezoid(B, y: T, x=None, *, dx=None, dim=-1):
     """The integral along a dim by trapezoids; points are at `x`, or `dx` (1) apart."""
     if y.ndim and not y.shape[dim]:
         return B.sum(B.mul(y, 0.5), dim)
-    return B.sum(_areas(B, "trapezoid", y, x, dx, dim), dim)
+    heights, steps = _trapezoids(B, "trapezoid", y, x, dx, dim)
+    if x is None:           # of one width, which the sum takes
+        return B.mul(B.mul(B.sum(heights, dim), steps), 0.5)
+    return B.mul(B.sum(B.mul(heights, steps), dim), 0.5)
 
 
 @op(method=False)
 def cumulative_trapezoid(B, y: T, x=None, *, dx=None, dim=-1):
     """The integrals up to each point along a dim by trapezoids."""
-    return B.cumsum(_areas(B, "cumulative_trapezoid", y, x, dx, dim), dim)
+    heights, steps = _trapezoids(B, "cumulative_trapezoid", y, x, dx, dim)
+    return B.cumsum(B.mul(B.mul(heights, steps), 0.5), dim)
 
 
 # --- derivatives --------------------------------------------------------------------------------------------------

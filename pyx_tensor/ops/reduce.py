@@ -293,13 +293,15 @@ def _root(B, input: T):
 @op()
 def var_mean(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The pair (var, mean)."""
-    return B.var(input, dim, unbiased, keepdim, correction=correction), B.mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    dim, correction = _read_var_arguments(dim, unbiased, correction)
+    return B._var(input, dim, correction, keepdim), B.mean(input, dim, keepdim)
 
 
 @op()
 def std_mean(B, input: T, dim=None, unbiased: Bool = None, keepdim=False, *, correction: Number = None):
     """The pair (std, mean)."""
-    return B.std(input, dim, unbiased, keepdim, correction=correction), B.mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    dim, correction = _read_var_arguments(dim, unbiased, correction)
+    return B._root(B._var(input, dim, correction, keepdim)), B.mean(input, dim, keepdim)
 
 
 @op(promote="float", vjp=dict(

@@ -43,7 +43,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
                            f"shape {list(input.shape)} and num_groups={num_groups}")
     _check_positions(samples * channels // num_groups, input.shape[2:], input.shape)
     grouped = input.reshape(samples, num_groups, channels // num_groups * prod(input.shape[2:]))
-    output = ops.layer_norm(grouped, grouped.shape[2:], None, None, eps).reshape(input.shape)
+    needs_floating("group_norm", input)
+    output = ops._layer_norm(grouped, 1, None, None, eps).reshape(input.shape)
     return _per_channel(output, weight, bias)
 
 
