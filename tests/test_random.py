@@ -1,5 +1,6 @@
 """The random stream without PyTorch: numbers recorded from it (seed 1234), and the generator's own promises."""
 import copy
+import math
 import pickle
 import threading
 
@@ -7,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import pyx_tensor as torch
 from pyx_tensor.core import random
 from pyx_tensor.core.random import Generator
 
@@ -78,6 +80,25 @@ def test_multinomial_frequencies(generator):
     np.testing.assert_allclose(counts, [0, 10_000, 30_000, 40_000], atol=800)
     rows = generator.multinomial(np.ones((5, 6), np.float32), 6)
     assert (np.sort(rows, axis=1) == np.arange(6)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_weights_rates_and_probabilities_are_looked_at(dtype):
+    def of(*numbers):
+        return torch.tensor(numbers, dtype=getattr(torch, dtype))
+    for bad in (-1., math.inf, -math.inf, math.nan):
+        with pytest.raises(RuntimeError, match="probability tensor contains either"):
+            torch.multinomial(of(1., bad), 1)
+        with pytest.raises(RuntimeError, match="invalid Poisson rate"):
+            torch.poisson(of(1., bad))
+    for bad in (-0.5, 1.5, math.nan):
+        for draw in (torch.bernoulli, lambda p: torch.empty(2).bernoulli_(p)):
+            with pytest.raises(RuntimeError, match="Expected p_in >= 0 && p_in <= 1 to be true"):
+                draw(of(0.5, bad))
+    for nothing in (of(0., 0.), torch.stack([of(0., 1.), of(0., 0.)])):
+        with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
+            torch.multinomial(nothing, 1)
+    assert torch.multinomial(of(0., 1., 0.), 1).item() == 1 and torch.poisson(of(0., 0.)).tolist() == [0, 0] and torch.bernoulli(of(0., 1.)).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])

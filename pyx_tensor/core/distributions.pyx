@@ -431,16 +431,17 @@ def fill_bernoulli(Engine engine not None, cnp.ndarray out not None, double p=0.
     return fill(engine, out, &kernels, &chance)
 
 
-cdef bint are_probabilities(cnp.ndarray array) except -1:
-    """Whether all elements of a contiguous array of float32 or float64 lie in [0, 1]."""
-    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(array)
+def lie_up_to(cnp.ndarray array not None, double most):
+    """Whether all elements lie in [0, most]; infinity and NaN do in no such range. Other types than float64 count as float32."""
+    cdef cnp.ndarray dense = np.ascontiguousarray(array, np.float64 if array.descr.type_num == cnp.NPY_FLOAT64 else np.float32)
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(dense)
     cdef bint within = True
     if array.descr.type_num != cnp.NPY_FLOAT64:
         for i in range(n):
-            within &= 0 <= (<float*>cnp.PyArray_DATA(array))[i] <= 1
+            within &= 0 <= (<float*>cnp.PyArray_DATA(dense))[i] <= most
     else:
         for i in range(n):
-            within &= 0 <= (<double*>cnp.PyArray_DATA(array))[i] <= 1
+            within &= 0 <= (<double*>cnp.PyArray_DATA(dense))[i] <= most
     return within
 
 
@@ -453,7 +454,7 @@ def fill_bernoulli_array(Engine engine not None, cnp.ndarray out not None, cnp.n
     if (<object>p).shape != (<object>out).shape:
         p = np.broadcast_to(p, (<object>out).shape)
     probabilities = np.ascontiguousarray(in_memory_order(p, like=out), np.float64 if double else np.float32)
-    if not are_probabilities(probabilities):
+    if not lie_up_to(probabilities, 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     cdef Params each = params(0.0)
     each.probabilities = cnp.PyArray_DATA(probabilities)

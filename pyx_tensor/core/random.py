@@ -1,6 +1,7 @@
 """PyTorch's CPU random stream: `Generator` and the functions on the default one, over NumPy arrays."""
 import functools
 import os
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -226,7 +227,7 @@ class Generator(Engine):
         """Weights over exponential variables: in descending order of these, indices come as drawn without replacement."""
         keys = self.fill_exponential(np.empty_like(probs))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (probs / keys).astype(np.promote_types(probs.dtype, np.float32))
+            return (probs / keys).astype(np.promote_types(probs.dtype, np.float32), copy=False)
 
 
 def _largest(keys, count):
@@ -252,9 +253,9 @@ def _check_weights(probs, num_samples, replacement):
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
     if not replacement and num_samples > probs.shape[-1]:
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} > {probs.shape[-1]}")
-    if not np.all((probs >= 0) & np.isfinite(probs)):
+    if not distributions.lie_up_to(probs, sys.float_info.max):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not np.all(probs.sum(-1) > 0):
+    if not probs.any(-1).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 

@@ -4,9 +4,12 @@ Each entry takes arrays of parameters and returns a new C-contiguous array of th
 """
 cimport numpy as cnp
 import numpy as np
+from libc.float cimport DBL_MAX
 from libc.math cimport ceil, exp, fabs, floor, lgamma, log, log1p, pow, sqrt, NAN
 
 from pyx_tensor.core.mt19937 cimport Engine, Mersenne, next_double, next_normal
+
+from pyx_tensor.core.distributions import lie_up_to
 
 cnp.import_array()
 
@@ -143,7 +146,7 @@ cdef double sample_gamma(Mersenne* e, real alpha) noexcept nogil:
 
 def poisson(Engine engine not None, rates):
     """Poisson variables with these rates (all >= 0)."""
-    if not np.all((rates >= 0) & np.isfinite(rates)):
+    if not lie_up_to(rates, DBL_MAX):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative and finite")
     values = np.array(rates, np.float64, order="C")
     cdef double[::1] x = values.reshape(-1)
