@@ -42,6 +42,24 @@ def test_ctc_gradient_of_scores(device):
     assert gradcheck(lambda x: F.ctc_loss(x.log_softmax(2), targets, [5, 4], [3, 2], reduction="sum"), (scores,))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_ctc_of_rows_of_all_lengths(dtype):
+    """The kernel against the definition: labels again and again, no labels, no steps, inputs too short, classes that can't be."""
+    rng = np.random.default_rng(6)
+    given = np.log(rng.dirichlet(np.ones(5), (30, 7)))
+    given[2, 0, 1] = given[:3, 1, 2] = -np.inf
+    targets, input_lengths, target_lengths = rng.integers(1, 5, (7, 12)), [30, 30, 25, 3, 0, 0, 12], [12, 5, 12, 6, 0, 2, 1]
+    targets[2] = 3
+    results = []
+    for device in ("cpu", "reference"):
+        log_probs = torch.tensor(given, dtype=dtype, device=device).requires_grad_()
+        losses = F.ctc_loss(log_probs, torch.tensor(targets, device=device), input_lengths, target_lengths, reduction="none")
+        losses.backward(torch.arange(7, dtype=dtype, device=device))
+        results.append((losses.detach().cpu().numpy(), log_probs.grad.cpu().numpy()))
+    for kernel, body in zip(*results):
+        np.testing.assert_allclose(kernel, body, rtol=2e-5 if dtype is torch.float32 else 1e-12, atol=2e-5 if dtype is torch.float32 else 1e-12)
+
+
 def test_second_derivatives_of_ctc_are_refused():
     scores = torch.zeros(4, 1, 3, requires_grad=True)
     loss = F.ctc_loss(scores.log_softmax(2), torch.tensor([[1]]), [4], [1])

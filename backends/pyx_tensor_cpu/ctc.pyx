@@ -4,17 +4,21 @@ S labels with blanks around them make 2S + 1 states. `alpha` holds the logarithm
 step's states, for (N, T, 2 S_max + 1); backward, `beta` does of all that go on from there.
 """
 cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, NAN, exp, log
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from pyx_tensor_cpu.ctc_table cimport CtcTable
 from pyx_tensor_cpu.dtypes cimport F32, F64, code_of
 from pyx_tensor_cpu.iterate cimport contiguous
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
+
+from pyx_tensor_cpu.level import use_kernels
 
 cnp.import_array()
 
@@ -23,7 +27,19 @@ ctypedef fused Floating:
     double
 
 cdef enum:
-    COST = 64               # of a state at a step, in additions
+    COST = 16               # of a state at a step, in additions
+    ROOM = 5                # arrays that a row needs, of a number for each state and PADDING more
+    PADDING = 2             # places beyond the states, where no path is
+
+cdef CtcTable* table = NULL
+
+
+def bind(module):
+    global table
+    table = <CtcTable*>PyCapsule_GetPointer(module.table, NULL)
+
+
+use_kernels("ctc", bind)
 
 
 cdef struct Problem:
@@ -34,74 +50,102 @@ cdef struct Problem:
     const int64_t* target_lengths
 
 
-cdef inline double log_sum(double a, double b, double c) noexcept nogil:
-    cdef double top = max(a, max(b, c))
-    if top == -INFINITY:
-        return top
-    return top + log(exp(a - top) + exp(b - top) + exp(c - top))
+# What a row is worked out with: arrays of the states.
+cdef struct Row:
+    Py_ssize_t steps, last      # last: the last state
+    int64_t* label              # of each state
+    double* gate                # 0 for states that may be entered from the one before the last, else -inf
+    double* padded              # numbers of the neighbouring step, with room at one end
+    double* beta
+    double* posterior
 
 
-cdef inline int64_t label_of(const Problem* p, Py_ssize_t row, Py_ssize_t state) noexcept nogil:
-    return p.targets[row * p.labels + (state >> 1)] if state & 1 else p.blank
+cdef Row row_of(const Problem* p, Py_ssize_t row, double* room) noexcept nogil:
+    cdef Py_ssize_t width = p.states + PADDING, s
+    cdef Row r = Row(steps=p.input_lengths[row], last=2 * p.target_lengths[row], label=<int64_t*>room, gate=room + width, padded=room + 2 * width,
+                     beta=room + 3 * width, posterior=room + 4 * width)
+    for s in range(r.last + 1):
+        r.label[s] = p.targets[row * p.labels + (s >> 1)] if s & 1 else p.blank
+        r.gate[s] = 0 if s >= 2 and s & 1 and r.label[s] != r.label[s - 2] else -INFINITY
+    for s in range(r.last + 1, r.last + 1 + PADDING):
+        r.gate[s] = -INFINITY
+    return r
 
 
-cdef inline bint may_skip(const Problem* p, Py_ssize_t row, Py_ssize_t state) noexcept nogil:
-    """Whether a state may be entered from the one before the last: no blank, and not the same label again."""
-    return state >= 2 and (state & 1) and label_of(p, row, state) != label_of(p, row, state - 2)
-
-
-cdef double forward_row(const Problem* p, const Floating* log_probs, Py_ssize_t row, double* alpha) noexcept nogil:
+cdef double forward_row(const Problem* p, const Floating* log_probs, Py_ssize_t row, double* alpha, double* room) noexcept nogil:
     """The loss of a row; alpha gets its first 2 S + 1 states at each of its steps."""
-    cdef Py_ssize_t t, s, steps = p.input_lengths[row], last = 2 * p.target_lengths[row]
+    cdef Row r = row_of(p, row, room)
+    cdef Py_ssize_t t, s
     cdef double* now = alpha
-    cdef double* before
+    cdef double* before = r.padded + PADDING
+    cdef double ends[3]
+    cdef double likelihood
     cdef const Floating* step
-    if steps == 0:
-        return 0 if last == 0 else INFINITY
-    for t in range(steps):
+    if r.steps == 0:
+        return 0 if r.last == 0 else INFINITY
+    for s in range(PADDING):
+        r.padded[s] = -INFINITY
+    for t in range(r.steps):
         now = alpha + t * p.states
-        before = now - p.states
         step = log_probs + (t * p.batch + row) * p.classes
-        for s in range(last + 1):
-            if t == 0:
+        if t == 0:
+            for s in range(r.last + 1):
                 now[s] = 0 if s < 2 else -INFINITY
-            else:
-                now[s] = log_sum(before[s], before[s - 1] if s else -INFINITY, before[s - 2] if may_skip(p, row, s) else -INFINITY)
-            now[s] += step[label_of(p, row, s)]
-    return -log_sum(now[last], now[last - 1] if last else -INFINITY, -INFINITY)
+        else:
+            table.log_sums(r.last + 1, before, before - 1, before - 2, r.gate, now)
+        for s in range(r.last + 1):
+            now[s] += step[r.label[s]]
+            before[s] = now[s]
+    ends[0], ends[1], ends[2] = now[r.last], now[r.last - 1] if r.last else -INFINITY, -INFINITY
+    table.log_sums(1, ends, ends + 1, ends + 2, ends + 2, &likelihood)
+    return -likelihood
+
+
+cdef void go_back(const Problem* p, const Row* r, const Floating* next_step) noexcept nogil:
+    """Beta of a step from that of the next one, or for the last step (NULL) what ends there."""
+    cdef Py_ssize_t s
+    if next_step == NULL:
+        for s in range(r.last + 1):
+            r.beta[s] = 0 if s >= r.last - 1 else -INFINITY
+        return
+    for s in range(r.last + 1):
+        r.padded[s] = r.beta[s] + next_step[r.label[s]]
+    for s in range(r.last + 1, r.last + 1 + PADDING):
+        r.padded[s] = -INFINITY
+    table.log_sums(r.last + 1, r.padded, r.padded + 1, r.padded + 2, r.gate + 2, r.beta)
 
 
 cdef void backward_row(const Problem* p, const Floating* log_probs, const double* alpha, double loss, Floating g, Floating* out, Py_ssize_t row,
-                       double* beta) noexcept nogil:
-    """The gradient of a row's log probabilities, taken to be normalised; beta is room for two steps, the later one first."""
-    cdef Py_ssize_t t, s, c, steps = p.input_lengths[row], last = 2 * p.target_lengths[row], at
-    cdef double* now
-    cdef double* later
-    cdef const Floating* step
-    cdef const Floating* next_step
+                       double* room) noexcept nogil:
+    """The gradient of a row's log probabilities, taken to be normalised."""
+    cdef Row r = row_of(p, row, room)
+    cdef Py_ssize_t t, s, c, at
     for t in range(p.steps - 1, -1, -1):
         at = (t * p.batch + row) * p.classes
-        step = log_probs + at
-        for c in range(p.classes):
-            out[at + c] = 0
-            if t < steps and g != 0:
-                out[at + c] = <Floating>NAN if loss == INFINITY else <Floating>exp(step[c])
-        if t >= steps or g == 0 or loss == INFINITY:
+        if t >= r.steps or g == 0 or loss == INFINITY:
+            for c in range(p.classes):
+                out[at + c] = 0 if t >= r.steps or g == 0 else <Floating>NAN
             continue
-        now = beta + (t & 1) * p.states
-        later = beta + (~t & 1) * p.states
-        next_step = step + p.batch * p.classes
-        for s in range(last, -1, -1):
-            if t == steps - 1:
-                now[s] = 0 if s >= last - 1 else -INFINITY
-                continue
-            now[s] = log_sum(later[s] + next_step[label_of(p, row, s)],
-                             later[s + 1] + next_step[label_of(p, row, s + 1)] if s < last else -INFINITY,
-                             later[s + 2] + next_step[label_of(p, row, s + 2)] if s + 2 <= last and may_skip(p, row, s + 2) else -INFINITY)
-        for s in range(last + 1):
-            out[at + label_of(p, row, s)] -= <Floating>exp(alpha[t * p.states + s] + now[s] + loss)
+        go_back(p, &r, log_probs + at + p.batch * p.classes if t < r.steps - 1 else NULL)
+        for s in range(r.last + 1):
+            r.posterior[s] = alpha[t * p.states + s] + r.beta[s] + loss
+        table.double_(r.last + 1, r.posterior, r.posterior)
+        if Floating is float:
+            table.single(p.classes, log_probs + at, out + at)
+        else:
+            table.double_(p.classes, log_probs + at, out + at)
+        for s in range(r.last + 1):
+            out[at + r.label[s]] -= <Floating>r.posterior[s]
         for c in range(p.classes):
             out[at + c] *= g
+
+
+cdef bint all_between(const int64_t* numbers, Py_ssize_t count, int64_t least, int64_t most) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        if not least <= numbers[i] <= most:
+            return False
+    return True
 
 
 cdef list fill_problem(Problem* p, str name, cnp.ndarray log_probs, cnp.ndarray targets, input_lengths, target_lengths, int64_t blank):
@@ -116,12 +160,12 @@ cdef list fill_problem(Problem* p, str name, cnp.ndarray log_probs, cnp.ndarray 
     p.labels, p.states, p.blank = cnp.PyArray_DIM(labels, 1), 2 * cnp.PyArray_DIM(labels, 1) + 1, blank
     if cnp.PyArray_DIM(labels, 0) != p.batch or np.shape(inputs) != (p.batch,) or np.shape(lengths) != (p.batch,):
         raise ValueError(f"{name}(): {np.shape(targets)} targets, {len(inputs)} and {len(lengths)} lengths don't fit {p.batch} rows")
-    if p.batch and not (0 <= inputs.min() and inputs.max() <= p.steps and 0 <= lengths.min() and lengths.max() <= p.labels):
-        raise ValueError(f"{name}(): lengths {input_lengths} and {target_lengths} are out of range")
-    if not 0 <= blank < p.classes or (cnp.PyArray_SIZE(labels) and not (0 <= labels.min() and labels.max() < p.classes)):
-        raise ValueError(f"{name}(): targets or blank are no classes of [0, {p.classes})")
     p.targets = <const int64_t*>cnp.PyArray_DATA(labels)
     p.input_lengths, p.target_lengths = <const int64_t*>cnp.PyArray_DATA(inputs), <const int64_t*>cnp.PyArray_DATA(lengths)
+    if not all_between(p.input_lengths, p.batch, 0, p.steps) or not all_between(p.target_lengths, p.batch, 0, p.labels):
+        raise ValueError(f"{name}(): lengths {input_lengths} and {target_lengths} are out of range")
+    if not 0 <= blank < p.classes or not all_between(p.targets, cnp.PyArray_SIZE(labels), 0, p.classes - 1):
+        raise ValueError(f"{name}(): targets or blank are no classes of [0, {p.classes})")
     return [labels, inputs, lengths]
 
 
@@ -129,22 +173,30 @@ cdef int rows_threads(const Problem* p) noexcept:
     return min(threads_for(p.steps * p.batch * p.states * COST), max(p.batch, 1))
 
 
-cdef void forward_rows(const Problem* p, const Floating* log_probs, double* alpha, Floating* losses) noexcept:
-    cdef Py_ssize_t row
+cdef double* room_for(const Problem* p) except NULL:
+    cdef double* room = <double*>malloc(max(p.batch, 1) * ROOM * (p.states + PADDING) * sizeof(double))
+    if room == NULL:
+        raise MemoryError(f"ctc_loss(): no memory for {p.batch} rows of {p.states} states")
+    return room
+
+
+cdef int forward_rows(const Problem* p, const Floating* log_probs, double* alpha, Floating* losses) except -1:
+    cdef Py_ssize_t row, size = ROOM * (p.states + PADDING)
     cdef int threads = rows_threads(p)
+    cdef double* room = room_for(p)
     for row in prange(p.batch, nogil=True, num_threads=threads, schedule="static"):
-        losses[row] = <Floating>forward_row(p, log_probs, row, alpha + row * p.steps * p.states)
+        losses[row] = <Floating>forward_row(p, log_probs, row, alpha + row * p.steps * p.states, room + row * size)
+    free(room)
+    return 0
 
 
 cdef int backward_rows(const Problem* p, const Floating* log_probs, const double* alpha, const Floating* losses, const Floating* g, Floating* out) except -1:
-    cdef Py_ssize_t row
+    cdef Py_ssize_t row, size = ROOM * (p.states + PADDING)
     cdef int threads = rows_threads(p)
-    cdef double* beta = <double*>malloc(max(p.batch, 1) * 2 * p.states * sizeof(double))
-    if beta == NULL:
-        raise MemoryError(f"ctc_loss_backward(): no memory for {p.states} states")
+    cdef double* room = room_for(p)
     for row in prange(p.batch, nogil=True, num_threads=threads, schedule="static"):
-        backward_row(p, log_probs, alpha + row * p.steps * p.states, losses[row], g[row], out, row, beta + row * 2 * p.states)
-    free(beta)
+        backward_row(p, log_probs, alpha + row * p.steps * p.states, losses[row], g[row], out, row, room + row * size)
+    free(room)
     return 0
 
 

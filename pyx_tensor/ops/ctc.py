@@ -173,14 +173,16 @@ def ctc_loss(B, log_probs: T, targets: Raw, input_lengths, target_lengths, blank
         raise RuntimeError("blank must be in label range")
     input_lengths = _lengths("input_lengths", input_lengths, batch, steps, where)
     targets, target_lengths = _padded_targets(B, targets, target_lengths, batch, where)
-    targets = targets[:, :max(target_lengths, default=0)].long()
-    counted = B.lt(B.arange(targets.shape[1], device=targets.device), _column(B, target_lengths, targets))
-    targets = B.masked_fill(targets, B.logical_not(counted), blank)
-    if targets.numel() and bool(B.any(B.logical_or(B.lt(targets, 0), B.ge(targets, classes)))):
+    widest = max(target_lengths, default=0)
+    targets = (targets if targets.shape[1] == widest else targets[:, :widest]).long()
+    if min(target_lengths, default=0) < widest:
+        counted = B.lt(B.arange(widest, device=targets.device), _column(B, target_lengths, targets))
+        targets = B.masked_fill(targets, B.logical_not(counted), blank)
+    if targets.numel() and not 0 <= int(targets.min()) <= int(targets.max()) < classes:
         raise RuntimeError(f"ctc_loss: targets must be classes of [0, {classes}), got values from {int(targets.min())} to {int(targets.max())}")
     loss = B._ctc_loss(log_probs, targets, input_lengths, target_lengths, blank)
     if zero_infinity:
         loss = B.where(B.isinf(loss), B.zeros_like(loss), loss)
     if reduction == 1:
-        return B.mean(B.div(loss, B.clamp(B.tensor(target_lengths, dtype=loss.dtype, device=loss.device), 1)))
+        return B.mean(B.div(loss, B.tensor([max(n, 1) for n in target_lengths], dtype=loss.dtype, device=loss.device)))
     return B.sum(loss) if reduction == 2 else B.squeeze(loss, 0) if single else loss

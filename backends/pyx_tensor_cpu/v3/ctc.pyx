@@ -1,0 +1,2 @@
+"""Sums of logarithms for CTC, compiled for this CPU level."""
+include "../kernels/ctc.pxi"
