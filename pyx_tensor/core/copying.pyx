@@ -44,7 +44,7 @@ cdef TensorBase copied_in_order(TensorBase t):
         by_order.strides[order[i]] = step
         step *= g.shape[order[i]]
     for i in range(g.ndim - 1, -1, -1):
-        turned = turned or g.shape[i] > 1 and by_order.strides[i] != row_step
+        turned = turned or by_order.strides[i] != row_step
         row_step *= g.shape[i]
     if not turned:
         return copied(t)
