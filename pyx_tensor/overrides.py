@@ -11,9 +11,11 @@
 `torch.add(Meters(1), 2)` then calls `Meters.__torch_function__(torch.add, (Meters,), (Meters(1), 2), {})`.
 """
 import functools
+import inspect
 import sys
 from contextlib import contextmanager
 
+from . import _torch_forms
 from .core import overrides as _overrides
 from .core.definitions import functions as _functions
 from .core.definitions import methods as _methods
@@ -87,9 +89,10 @@ def _takes_tensors(function):
 def _overridable():
     """Function -> its name, for all that ask their operands."""
     found = {function: f"torch.{name}" for name, function in _functions.items() if _takes_tensors(function) or name.endswith("_like")}
-    for name, function in vars(functional).items():
-        if _is_function(function) and _takes_tensors(function):
-            found.setdefault(function, f"torch.nn.functional.{name}")
+    for space, prefix in ((_torch_forms, "torch"), (functional, "torch.nn.functional")):
+        for name, function in vars(space).items():
+            if _is_function(function) and _takes_tensors(function):
+                found.setdefault(function, f"{prefix}.{name}")
     for name, function in _methods.items():
         if hasattr(function, "op"):
             found.setdefault(function, f"torch.Tensor.{name}")
@@ -145,15 +148,18 @@ def get_testing_overrides():
     made = {}
     for function in _overridable():
         if hasattr(function, "op"):
-            made[function] = _stand_in(_operations[function.op.name].signature)
+            made[function] = _stand_in(function.op.name, _operations[function.op.name].signature.bind)
+        elif hasattr(function, "asks"):
+            signature = inspect.signature(function)
+            made[function] = _stand_in(function.__name__, lambda args, kwargs, signature=signature: signature.bind(*args, **kwargs))
     return made
 
 
-def _stand_in(signature):
+def _stand_in(name, bind):
     def stand_in(*args, out=None, **kwargs):
-        signature.bind(args, kwargs)
+        bind(args, kwargs)
         return -1
-    stand_in.__name__ = signature.name
+    stand_in.__name__ = name
     return stand_in
 
 

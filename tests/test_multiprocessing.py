@@ -268,12 +268,23 @@ def test_below_a_threshold_tensors_go_by_value(strategy, threshold):
     assert process.exitcode == 0
 
 
-def test_what_is_shared_or_has_a_gradient_goes_by_handle_at_any_size(threshold):
+def test_below_a_threshold_what_is_shared_goes_by_handle_and_a_gradient_with_its_tensor(threshold):
     queue, shared, w = mp.SimpleQueue(), torch.zeros(3).share_memory_(), torch.nn.Parameter(torch.zeros(3))
     w.grad = torch.ones(3)
     queue.put((shared, w))
     first, second = queue.get()
-    assert first.data_ptr() == shared.data_ptr() and second.data_ptr() == w.data_ptr() and second.grad.data_ptr() == w.grad.data_ptr()
+    assert first.data_ptr() == shared.data_ptr() and second.data_ptr() != w.data_ptr() and not w.is_shared()
+    assert type(second) is torch.nn.Parameter and second.grad.tolist() == [1] * 3
+
+
+def test_tensors_on_one_memory_stay_on_one_below_a_threshold(threshold):
+    queue, w, base = mp.SimpleQueue(), torch.nn.Parameter(torch.zeros(3)), torch.zeros(4)
+    w.grad = torch.ones(3)
+    for pair in ((w.detach(), w), (w, w.detach()), (base, base[1:]), (base[1:], base)):
+        queue.put(pair)
+        one, other = queue.get()
+        one.data[-1] = 5
+        assert other[-1] == 5
 
 
 def test_the_threshold_is_0_unless_it_is_set():

@@ -219,3 +219,12 @@ def test_gradients_of_linear_maps_between_nothing(shape, out):
     assert all(t.grad.shape == t.shape for t in (input, weight, bias))
     assert input.grad.tolist() == torch.full(shape, float(out)).tolist()
     assert bias.grad.tolist() == [float(np.prod(shape[:-1]))] * out
+
+
+def test_softshrink_wants_a_number_of_the_dtype():
+    x = torch.tensor([1.0, -2.0, 0.25, float("inf"), float("nan")])
+    assert F.softshrink(x, 0.5).tolist()[:4] == [0.5, -1.5, 0, float("inf")] and F.softshrink(x, 0.5).isnan().tolist() == [False] * 4 + [True]
+    assert F.softshrink(torch.tensor([1.8359375]).bfloat16(), 0.3).item() == 1.5390625
+    for dtype, lambd in ((torch.float32, -1), (torch.float32, float("inf")), (torch.float32, float("nan")), (torch.float16, 1e30)):
+        with pytest.raises(RuntimeError, match=r"lambda must be in range \[0, "):
+            F.softshrink(x.to(dtype), lambd)

@@ -1,5 +1,7 @@
 """`__torch_function__`: subclasses in all forms of operations, foreign types, modes, and the helpers of `torch.overrides`."""
+import collections
 import inspect
+import pickle
 
 import pytest
 
@@ -332,3 +334,118 @@ def test_a_class_that_wants_no_say():
 def test_subclasses_are_printed_by_name():
     x = torch.arange(4).view(2, 2).as_subclass(Marked)
     assert repr(x) == "Marked([[0, 1],\n        [2, 3]])" and repr(torch.zeros(1).as_subclass(Logged)) == "Logged([0.])"
+
+
+# --- what only users' calls show ------------------------------------------------------------------------------------------
+class Doubling(overrides.TorchFunctionMode):
+    """Makes what makes tensors of nothing make float64."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        SEEN.append(func.__name__)
+        if func in (torch.zeros, torch.zeros_like, torch.full, torch.full_like, torch.ones_like):
+            kwargs = {**(kwargs or {}), "dtype": torch.float64}
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.sort()[0].sum(), lambda x: x.max(0)[0], lambda x: x.gather(0, torch.tensor([1])).sum(), lambda x: (x * x).prod(), lambda x: x.cummax(0)[0].sum()],
+    ids=["sort", "max", "gather", "prod", "cummax"])
+def test_modes_do_not_see_derivatives(function):
+    x = torch.randn(3, requires_grad=True)
+    y = function(x)
+    with Doubling():
+        y.backward()
+    assert x.grad.dtype == torch.float32 and SEEN == []
+
+
+def test_modes_see_derivatives_that_users_write():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul(2)
+    x = torch.ones(2, requires_grad=True)
+    y = Twice.apply(x).sum()
+    with Counting():
+        y.backward()
+        x.exp()
+    assert SEEN == ["mul", "exp"] and x.grad.tolist() == [2, 2]
+
+
+def test_a_mode_does_not_see_what_a_function_is_made_of():
+    x = torch.zeros(1, dtype=torch.int64)
+    with Doubling():
+        x.fill_(2**60 + 1)
+    assert x.item() == 2**60 + 1 and not {"full", "zeros"} & set(SEEN)
+
+
+def test_a_profiler_under_a_mode_counts_once():
+    x = torch.ones(2)
+    with torch.autograd.profiler.profile() as prof, Counting():
+        x + 1
+        torch.rand(2), x.detach(), x.normal_()
+    assert sorted(event.key for event in prof.key_averages()) == ["aten::add", "aten::detach", "aten::normal_", "aten::rand"]
+    assert all(event.count == 1 for event in prof.key_averages()) and SEEN == ["add", "rand", "detach", "normal_"]
+
+
+def test_a_handlers_own_errors_are_left_alone():
+    class Wrong:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise AttributeError("my bug")
+    with pytest.raises(AttributeError, match="my bug"):
+        torch.nn.functional.mse_loss(Wrong(), torch.ones(1))
+
+
+def test_a_mode_that_declines_is_an_error():
+    class Declining(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+    for call in (lambda: torch.rand(2), lambda: torch.ones(1).add(1), lambda: torch.nn.functional.relu(torch.ones(1))):
+        with pytest.raises(TypeError, match="no implementation found"), Declining():
+            call()
+    assert torch.rand(2).shape == (2,)
+
+
+def test_operands_by_name_have_their_places():
+    func, types, args, kwargs = torch.nn.functional.mse_loss(input=torch.ones(1), target=Foreign(), reduction="sum")
+    assert len(args) == 2 and type(args[1]) is Foreign and kwargs == {"reduction": "sum"}
+
+
+def test_types_are_found_in_named_tuples_and_subclasses_of_lists():
+    class Listed(list):
+        pass
+    Pair = collections.namedtuple("Pair", "first second")
+    x = torch.ones(2).as_subclass(Marked)
+    for operands in (Pair(x, torch.ones(2)), Listed([x, x])):
+        assert type(torch.cat(operands)) is Marked and type(torch.stack(operands)) is Marked
+
+
+def test_views_as_another_dtype_pass_through_modes():
+    with Counting():
+        assert torch.ones(2).view(torch.int32).tolist() == [0x3F800000] * 2
+    assert SEEN == ["ones", "view", "tolist"] or SEEN == ["ones", "view"]
+
+
+def test_detached_tensors_are_plain_where_handlers_are_off():
+    class Quiet(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+    x = torch.ones(2).as_subclass(Marked)
+    assert type(x.detach()) is Marked and type(torch.ones(2).as_subclass(Quiet).detach()) is torch.Tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(x.detach()) is type(torch.detach(x)) is torch.Tensor
+
+
+def test_functions_are_pickled_and_stood_in_for():
+    for name, function in FUNCTIONAL.items():
+        assert pickle.loads(pickle.dumps(function)) is function, name
+    layer = torch.nn.TransformerEncoderLayer(4, 1, 8, activation=torch.nn.functional.gelu)
+    assert pickle.loads(pickle.dumps(layer)).activation is torch.nn.functional.gelu
+    stand_ins = overrides.get_testing_overrides()
+    assert stand_ins[torch.nn.functional.mse_loss](1, 2, reduction="sum") == -1 and stand_ins[torch.meshgrid](1, 2) == -1
+    with pytest.raises(TypeError):
+        stand_ins[torch.nn.functional.mse_loss](1)
+    assert overrides.resolve_name(torch.kl_div) == "torch.kl_div"

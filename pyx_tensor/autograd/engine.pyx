@@ -12,7 +12,7 @@ from time import sleep
 cimport numpy as cnp
 
 from ..core.graph cimport AccumulateGrad, Edge, GradSlot, Node, make_edge
-from ..core.mode cimport ANOMALY, NO_GRAD, change_mode, get_mode
+from ..core.mode cimport ANOMALY, INTERCEPT, NO_GRAD, change_mode, get_mode
 from ..core.operands cimport as_array
 from ..core.record cimport edge_of
 from ..core.slot cimport Slot
@@ -279,7 +279,7 @@ cdef class Run:
     cdef int start(self, list roots, list grads, object targets) except -1:
         """The whole pass; what was captured is added to the gradients of `targets`, if given."""
         cdef PyObject* outer = pyx_current_run
-        cdef unsigned int before = change_mode(NO_GRAD, 0 if self.create_graph else NO_GRAD)
+        cdef unsigned int before = change_mode(NO_GRAD | INTERCEPT, 0 if self.create_graph else NO_GRAD)      # modes see no derivatives
         cdef Edge edge
         cdef Py_ssize_t i
         self.roots = roots
@@ -294,7 +294,7 @@ cdef class Run:
                     accumulate_in(t, grad, self.create_graph)
         finally:
             set_current_run(outer)
-            change_mode(NO_GRAD, before)
+            change_mode(NO_GRAD | INTERCEPT, before)
         return 0
 
     cdef int execute(self) except -1:

@@ -9,10 +9,11 @@ import weakref
 
 from ..core.dtype cimport FLOATING
 from ..core.graph cimport Node, new_node, next_sequence, node_type
-from ..core.mode cimport ANOMALY, INFERENCE, NO_GRAD, TRACK_DERIVED, get_mode, set_mode
+from ..core.mode cimport ANOMALY, INFERENCE, INTERCEPT, NO_GRAD, TRACK_DERIVED, change_mode, get_mode, set_mode
 from ..core.history cimport connect_written
 from ..core.record cimport SavedValue, edge_of, mark_derived, save
 from ..core.tensor cimport IN_CUSTOM_FUNCTION, MULTI_OUTPUT, TensorBase, Version, has_node
+from ..core import overrides
 from ..core.record import FREED, call_site, namespace
 
 cdef object B = namespace
@@ -112,7 +113,11 @@ cdef class FunctionNode(Node):
                 if given[k] is None and self.like[k] is not None:
                     shape, dtype, device = self.like[k]
                     given[k] = B.zeros(shape, dtype=dtype, device=device)
-        results = self.backward(self.ctx, *given)
+        before = change_mode(INTERCEPT, INTERCEPT if overrides.has_modes() else 0)        # they see the user's derivatives
+        try:
+            results = self.backward(self.ctx, *given)
+        finally:
+            change_mode(INTERCEPT, before)
         return self.for_edges(results if isinstance(results, tuple) else tuple(results) if isinstance(results, list) else (results,))
 
     cdef list for_edges(self, tuple results):

@@ -47,8 +47,10 @@ def composes(function):
 
 
 def creates(function):
-    """Enter a plain function that makes tensors, which modes and profilers see."""
-    return publish_function(_shapes.shown(function))
+    """Enter a plain function that makes tensors: modes and profilers see the calls of users, not those of the library (`B`)."""
+    public = publish_function(_shapes.shown(function))
+    setattr(namespace, function.__name__, function)
+    return public
 
 
 def _camel(name):

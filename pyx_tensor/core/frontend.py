@@ -218,7 +218,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @shown
     def detach(self):
         """The same memory outside of the graph; writes through it are noticed by the graph."""
-        return self._like(self._detached())
+        plain = self._detached()
+        return plain if overrides.leaves_plain(type(self)) else self._like(plain)
 
     def detach_(self):
         """Leave the graph, in place."""

@@ -36,20 +36,25 @@ cdef bint are_plain(tuple args, dict kwargs):
     return True
 
 
-def asking(function, explain=None):
+def asking(function, tuple tensors=(), explain=None):
     """A function over tensors behind which no operation stands, as users call it: modes and the types of its operands are asked first.
 
-    `explain(args, kwargs)` may raise an error that tells more than the AttributeError of what isn't a tensor.
+    Args:
+        tensors: the names of the first parameters, which handlers find by their places.
+        explain: a function(args, kwargs) that may raise an error which tells more than the AttributeError of what isn't a tensor.
     """
-    def call(*args, **kwargs):
+    def explaining(*args, **kwargs):
         try:
-            return function(*args, **kwargs) if are_plain(args, kwargs) else overrides.ask_first(call, function, args, kwargs)
+            return function(*args, **kwargs)
         except AttributeError:
-            if explain is not None:
-                explain(args, kwargs)
+            explain(args, kwargs)
             raise
+    body = function if explain is None else explaining
+
+    def call(*args, **kwargs):
+        return body(*args, **kwargs) if are_plain(args, kwargs) else overrides.ask_first(call, body, args, kwargs)
     update_wrapper(call, function)
-    call.asks = True
+    call.asks, call.tensors = True, tensors
     return call
 
 

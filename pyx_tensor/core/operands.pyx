@@ -49,12 +49,12 @@ cdef bint may_ask(object x):
     """An operand of a subclass, or a list with one, that might want to take over."""
     if is_python_number(x) or is_plain(x):
         return False
-    if type(x) is list or type(x) is tuple:
-        for inner in x:
-            if not (is_python_number(inner) or is_plain(inner)) and has_handler(inner):
-                return True
-        return False
-    return has_handler(x)
+    if not isinstance(x, (list, tuple)):
+        return has_handler(x)
+    for inner in x:
+        if not (is_python_number(inner) or is_plain(inner)) and has_handler(inner):
+            return True
+    return False
 
 
 cdef bint all_plain(list args):

@@ -9,6 +9,7 @@ from functools import wraps
 from operator import attrgetter
 
 from . import autocast
+from .dtype import DType
 from .mode import MASKS, has_bits, swap_bits
 from .record import namespace as B
 from .tensor import TensorBase
@@ -61,8 +62,10 @@ def overloaded_types(args):
 
 def call_form(signature, args):
     """(args, kwargs) as a caller would write them, without defaults at the end."""
-    n = signature.n_positional
+    n, sizes = signature.n_positional, signature.sizes_at
     positional = list(args[:n])
+    if sizes >= 0 and len(positional[sizes]) == 1 and isinstance(positional[sizes][0], DType):       # view(dtype)
+        positional[sizes] = positional[sizes][0]
     while positional and positional[-1] is signature.defaults[len(positional) - 1]:
         positional.pop()
     keywords = {name: value for name, value, default in zip(signature.params[n:], args[n:], signature.defaults[n:]) if value is not default}
@@ -75,6 +78,11 @@ def _modes():
     if not hasattr(_thread, "modes"):
         _thread.modes = []
     return _thread.modes
+
+
+def has_modes():
+    """Whether this thread has modes, be they hidden for now."""
+    return bool(_modes())
 
 
 def _show_modes():
@@ -113,20 +121,21 @@ def _ask_mode(function, types, args, kwargs):
 
 
 def ask(function, relevant, args, kwargs):
-    """What a mode or a type among the `relevant` operands makes of the call; NotImplemented where nobody wants it."""
+    """What a mode or a type among the `relevant` operands makes of the call; NotImplemented where nobody is asked, TypeError where all decline."""
     off = getattr(_thread, "disabled", False)
     types = () if off else tuple(overloaded_types(relevant))
-    if _modes():
+    asked = [type(mode) for mode in _modes()[-1:]] if has_bits(MASKS["intercept"]) else []
+    if asked:
         result = _ask_mode(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    if not types:
-        return NotImplemented
     for kind in types:
         result = kind.__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    names = ", ".join(kind.__name__ for kind in types)
+    if not asked and not types:
+        return NotImplemented
+    names = ", ".join(kind.__name__ for kind in (*asked, *types))
     raise TypeError(f"no implementation found for '{getattr(function, '__name__', function)}' on types that implement __torch_function__: [{names}]")
 
 
@@ -136,19 +145,28 @@ def is_asked(*relevant):
 
 
 def is_asked_about(operand):
-    """`is_asked` of one operand, for functions that are called often."""
-    return has_bits(MASKS["intercept"]) or type(operand) not in plain_types and is_asked(operand)
+    """Whether an operand's type wants to see a call; modes have seen it."""
+    return type(operand) not in plain_types and not getattr(_thread, "disabled", False) and bool(overloaded_types((operand,)))
 
 
 def intercept(operation, args, form, out):
-    """The call path's function for operands whose types aren't plain, and for threads whose mode word says so."""
+    """The call path's function for operands whose types aren't plain, and for threads whose mode word says so.
+
+    A profiler sees what is run in the end, once. NotImplemented: the operation is to be run as it is.
+    """
+    result = _asked(operation, args, form, out)
+    if result is not NotImplemented:
+        return result
     if has_bits(_WATCHED) and _watch is not None:
         return _watch(operation.name + form, args, lambda: _watched(operation, args, form, out))
-    return _decide(operation, args, form, out)
+    return _cast(operation, args, form, out)
 
 
 def ask_first(function, body, args, kwargs):
     """The result of a function behind which no operation stands: of the modes, the types that want more than operations, or its body."""
+    names = getattr(function, "tensors", ())
+    while len(args) < len(names) and names[len(args)] in kwargs:       # handlers find them by their places
+        args, kwargs = (*args, kwargs[names[len(args)]]), {name: value for name, value in kwargs.items() if name != names[len(args)]}
     relevant = (*args, *kwargs.values())
     result = NotImplemented
     if has_bits(MASKS["intercept"]) or any(getattr(kind, "attributes_ask", True) for kind in overloaded_types(relevant)):
@@ -158,23 +176,21 @@ def ask_first(function, body, args, kwargs):
 
 def intercept_function(function, body, args, kwargs):
     """What modes and a profiler make of a function that makes tensors, and whose body asks types itself."""
-    def run():
-        return ask_first(function, body, args, kwargs) if has_bits(MASKS["intercept"]) else body(*args, **kwargs)
+    if has_bits(MASKS["intercept"]):
+        return ask(function, args, args, kwargs)
     if has_bits(_WATCHED) and _watch is not None:
-        return _watch(function.__name__, args, run)
-    return run()
+        return _watch(function.__name__, args, lambda: body(*args, **kwargs))
+    return body(*args, **kwargs)
 
 
 def _watched(operation, args, form, out):
-    result = _decide(operation, args, form, out)
+    result = _cast(operation, args, form, out)
     return operation.proceed(list(args), form, out) if result is NotImplemented else result
 
 
-def _decide(operation, args, form, out):
-    result = _asked(operation, args, form, out)
-    if result is NotImplemented and out is None and not form and has_bits(_AUTOCAST):
-        return autocast.intercept(operation, args)
-    return result
+def _cast(operation, args, form, out):
+    """What autocast makes of the call."""
+    return autocast.intercept(operation, args) if out is None and not form and has_bits(_AUTOCAST) else NotImplemented
 
 
 def _asked(operation, args, form, out):
@@ -207,6 +223,12 @@ def unasked(func, types, args=(), kwargs=None):
     """What a class sets as its `__torch_function__` that wants no say: results are plain tensors."""
     with disabled():
         return func(*args, **(kwargs or {}))
+
+
+def leaves_plain(cls):
+    """Whether results on operands of a subclass are plain tensors: its handler is switched off, or wants no say."""
+    handler = cls.__torch_function__
+    return getattr(_thread, "disabled", False) or getattr(handler, "__func__", handler) in (unasked, without_conversion)
 
 
 def without_conversion(cls, func, types, args=(), kwargs=None):

@@ -29,7 +29,7 @@ def set_sharing_threshold(nbytes):
     """Send what lies on less memory by value from now on: sooner there than a handle, but writes don't show on the other side.
 
     It holds for what this process puts in queues and pipes, gives to processes and returns from pools, and for the processes that
-    it forks later. What is shared already, or has a gradient, is sent by handle at any size. On Linux a copy of 64 kB
+    it forks later. What is shared already is sent by handle at any size. On Linux a copy of 64 kB
     was there 5 times as soon as a handle, one of 256 kB 1.5 times, one of 1 MB took 3 times as long.
 
     Args:
@@ -73,7 +73,7 @@ def received(descriptors):
 
 def _is_small(tensor, threshold):
     """True for a tensor on less memory that isn't shared yet."""
-    return tensor._storage.nbytes < threshold and sharing.segment_of(tensor._storage) is None and tensor.grad is None
+    return tensor._storage.nbytes < threshold and sharing.segment_of(tensor._storage) is None
 
 
 def reduce_tensor(tensor, descriptors=None):
@@ -89,13 +89,21 @@ def reduce_tensor(tensor, descriptors=None):
     on_host = isinstance(tensor.array, np.ndarray)
     threshold = _threshold if descriptors is None else LOADER_THRESHOLD
     if not on_host or not sharing.SUPPORTED or _is_small(tensor, threshold):
-        return tensor.__reduce_ex__(2)
+        make, args = tensor.__reduce_ex__(2)
+        return (make, args) if tensor.grad is None else (_with_gradient, (make, args, tensor.grad))
     tensor.share_memory_()
     if tensor.grad is not None:
         tensor.grad.share_memory_()           # a small one too goes by handle, with its tensor
     state = dict(tensor.__dict__)
     return rebuild_tensor, (type(tensor), _handle(tensor._storage, descriptors), str(tensor.device), tensor.dtype, tensor.storage_offset(),
                             tuple(tensor.shape), tensor.stride(), tensor.requires_grad, tensor.grad, state)
+
+
+def _with_gradient(make, args, grad):
+    """A tensor by value, and its gradient."""
+    result = make(*args)
+    result.grad = grad
+    return result
 
 
 def rebuild_tensor(cls, handle, device, dtype, offset, shape, strides, requires_grad, grad, state):

@@ -6,6 +6,7 @@ import math
 
 from ..core.definitions import op
 from ..core.signature import T
+from ..core.typeinfo import finfo
 from .linalg.common import title
 
 _OPTIONS = dict(promote="float_only", inplace=True, method=False)
@@ -121,10 +122,13 @@ def softshrink(B, input: T, lambd=0.5):
     """`input` moved towards 0 by `lambd`, and 0 where its magnitude is less.
 
     Raises:
-        RuntimeError: `lambd` is negative.
+        RuntimeError: `lambd` is negative, or no number of the input's dtype.
     """
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    most = finfo(input.dtype).max
+    if not 0 <= lambd <= most:
+        raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {title(input.dtype)}, but found {lambd:g}")
+    if input.dtype.itemsize == 2:         # which needn't have the number itself
+        return B.softshrink(input.float(), lambd).to(input.dtype)
     return B.sub(input, B.clamp(input, -lambd, lambd))
 
 

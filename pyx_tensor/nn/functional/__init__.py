@@ -1,4 +1,5 @@
 """The functions behind the layers of ``pyx_tensor.nn``: parameters are arguments, nothing is kept."""
+from ...core.definitions import functions as _functions
 from .activation import (  # noqa: F401
     celu, celu_, elu, elu_, gelu, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh, hardtanh_,
     leaky_relu, leaky_relu_, log_softmax, logsigmoid, mish, prelu, relu, relu6, relu_, rrelu, rrelu_, selu, selu_,
@@ -30,3 +31,7 @@ from .pooling import (  # noqa: F401
     max_pool2d_with_indices, max_pool3d, max_pool3d_with_indices, max_unpool1d, max_unpool2d, max_unpool3d)
 from .vision import (  # noqa: F401
     affine_grid, channel_shuffle, fold, grid_sample, native_channel_shuffle, pixel_shuffle, pixel_unshuffle, unfold)
+
+for _name, _function in list(globals().items()):       # operations that are no functions of `pyx_tensor` are pickled as those of this module
+    if getattr(_function, "__module__", None) == "pyx_tensor" and _functions.get(_function.__name__) is not _function:
+        _function.__module__, _function.__qualname__ = __name__, _name

@@ -16,5 +16,5 @@ def takes_tensors(count=1):
                     raise TypeError(f"{function.__name__}(): argument '{name}' (position {place}) must be Tensor, not "
                                     f"{type(given[name]).__name__}") from None
 
-        return asking(function, explain)
+        return asking(function, names, explain)
     return decorate

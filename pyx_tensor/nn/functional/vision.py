@@ -3,6 +3,7 @@ import math
 import warnings
 from functools import lru_cache
 
+from ...core.naming import needs_floating
 from ...ops import namespace as ops
 from ...ops.sliding import cached, each, grid_of, named_sizes
 from ._arguments import takes_tensors
@@ -71,6 +72,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
                          f"'{padding_mode}'")
     if align_corners is None:
         warnings.warn(_DEFAULT_CHANGED, stacklevel=2)
+    needs_floating("grid_sampler", input)
     modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
     return ops.grid_sampler(input, grid, modes.index(mode), paddings.index(padding_mode), bool(align_corners))
 
