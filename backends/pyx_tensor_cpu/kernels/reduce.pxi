@@ -121,37 +121,66 @@ cdef inline Number combine8(Number* p, Py_ssize_t step, Op* op) noexcept nogil:
         combine(combine(p[4 * step], p[5 * step], op), combine(p[6 * step], p[7 * step], op), op), op)
 
 
-cdef inline void combine_upper(Number* lane, Py_ssize_t half, Op* op) noexcept nogil:
+cdef inline Py_ssize_t halve(Number* lane, Py_ssize_t half, const Number* end, Py_ssize_t rest, Op* op) noexcept nogil:
+    """Combine the upper half of the lanes, and as many of the `rest` elements before `end`, with the lower; how many are left then."""
     cdef Py_ssize_t j
     for j in range(half):
         lane[j] = combine(lane[j], lane[j + half], op)
+    if rest < half:
+        return rest
+    for j in range(half):
+        lane[j] = combine(lane[j], (end - rest)[j], op)
+    return rest - half
 
 
-cdef inline Number fold_lanes(Number* lane, Op* op) noexcept nogil:
-    """One result from LANE_BYTES of numbers; in steps of known width, which the compiler unrolls."""
-    if sizeof(Number) <= 1:
-        combine_upper(lane, 64, op)
-    if sizeof(Number) <= 2:
-        combine_upper(lane, 32, op)
-    if sizeof(Number) <= 4:
-        combine_upper(lane, 16, op)
-    if sizeof(Number) <= 8:
-        combine_upper(lane, 8, op)
-    combine_upper(lane, 4, op)
-    combine_upper(lane, 2, op)
-    return combine(lane[0], lane[1], op)
+cdef inline Number fold_lanes(Number* lane, Py_ssize_t count, const Number* end, Py_ssize_t rest, Op* op) noexcept nogil:
+    """One result from `count` lanes, a power of two, and fewer elements behind; in steps of known width, which the compiler unrolls."""
+    cdef Number result
+    if count > 64:
+        rest = halve(lane, 64, end, rest, op)
+    if count > 32:
+        rest = halve(lane, 32, end, rest, op)
+    if count > 16:
+        rest = halve(lane, 16, end, rest, op)
+    if count > 8:
+        rest = halve(lane, 8, end, rest, op)
+    if count > 4:
+        rest = halve(lane, 4, end, rest, op)
+    rest = halve(lane, 2, end, rest, op)
+    result = combine(lane[0], lane[1], op)
+    return combine(result, end[-1], op) if rest else result
+
+
+cdef inline Number fold_few(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
+    """One result from n > 0 elements, fewer than there are lanes."""
+    cdef Number lane[64]
+    cdef Number result = p[0]
+    cdef Py_ssize_t i
+    if n >= 64:
+        memcpy(lane, p, 64 * sizeof(Number))
+        return fold_lanes(<Number*>lane, 64, p + n, n - 64, op)
+    if n >= 32:
+        memcpy(lane, p, 32 * sizeof(Number))
+        return fold_lanes(<Number*>lane, 32, p + n, n - 32, op)
+    if n >= 16:
+        memcpy(lane, p, 16 * sizeof(Number))
+        return fold_lanes(<Number*>lane, 16, p + n, n - 16, op)
+    if n >= 8:
+        memcpy(lane, p, 8 * sizeof(Number))
+        return fold_lanes(<Number*>lane, 8, p + n, n - 8, op)
+    for i in range(1, n):
+        result = combine(result, p[i], op)
+    return result
 
 
 cdef inline Number extreme_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
-    """The extremum of n > 0 contiguous floats: that of the numbers, and beside it whether there is a NaN."""
+    """The extremum of contiguous floats, at least as many as there are lanes: that of the numbers, and beside it whether there is a NaN."""
     cdef Py_ssize_t width = <Py_ssize_t>(LANE_BYTES // sizeof(Number)), i = 0, j
     cdef Number lane[LANE_BYTES]
     cdef Number nan[LANE_BYTES]
-    cdef Number result = p[0]
-    if n < width or (Number is not float and Number is not double):        # never asked for others
-        for i in range(1, n):
-            result = combine(result, p[i], op)
-        return result
+    cdef Number found
+    if Number is not float and Number is not double:
+        return p[0]                                  # never asked for
     for j in range(width):
         lane[j] = p[0]
         nan[j] = 0
@@ -161,15 +190,12 @@ cdef inline Number extreme_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
             if Number is float or Number is double:
                 nan[j] = <Number>NAN if isunordered(p[i + j], p[i + width + j]) else nan[j]
         i += 2 * width
-    while i < n:                                     # by single widths, of which the last may take some elements again
-        i = min(i, n - width)
+    if i + width <= n:
         for j in range(width):
-            lane[j] = exceeding(p[i + j], lane[j], op)
-            if Number is float or Number is double:
-                nan[j] = p[i + j] if p[i + j] != p[i + j] else nan[j]
+            lane[j] = combine(lane[j], p[i + j], op)
         i += width
-    result = fold_lanes(<Number*>nan, <Sum*>NULL)
-    return result if is_nan(result) else fold_lanes(<Number*>lane, op)
+    found = fold_lanes(<Number*>nan, width, NULL, 0, <Sum*>NULL)
+    return found if is_nan(found) else fold_lanes(<Number*>lane, width, p + n, n - i, op)
 
 
 cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
@@ -178,13 +204,10 @@ cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef Number lane[LANE_BYTES]
     cdef Number result
-    if Op is Maximum or Op is Minimum:
-        if Number is float or Number is double:
-            return extreme_run(p, n, op)
     if n < width:
-        result = p[0]
-        for i in range(1, n):
-            result = combine(result, p[i], op)
+        result = fold_few(p, n, op)
+    elif (Op is Maximum or Op is Minimum) and (Number is float or Number is double):
+        return extreme_run(p, n, op)
     else:
         for j in range(width):
             lane[j] = p[j]
@@ -197,9 +220,7 @@ cdef inline Number fold_run(Number* p, Py_ssize_t n, Op* op) noexcept nogil:
             for j in range(width):
                 lane[j] = combine(lane[j], p[i + j], op)
             i += width
-        for j in range(n - i):
-            lane[j] = combine(lane[j], p[i + j], op)
-        result = fold_lanes(<Number*>lane, op)
+        result = fold_lanes(<Number*>lane, width, p + n, n - i, op)
     if Op is Sum:
         result = result + 0                          # a sum of negative zeros is +0, as in PyTorch
     return result
