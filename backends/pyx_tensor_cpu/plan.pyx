@@ -118,7 +118,7 @@ cdef void move_block(const Plan* plan, const Operand* operand, const Py_ssize_t*
     cdef int last = plan.ndim - 1
     cdef Py_ssize_t n, rows, r, itemsize = operand.itemsize, row = plan.shape[last], down = operand.strides[last - 1] if last else 0
     cdef char* data
-    cdef bint across = plan.tiled and not store and down == itemsize, together = last > 0 and (across or row < SHORT_ROW)
+    cdef bint across = plan.tiled and not store and down == itemsize, together = last > 0 and (across or row < REPEATED)
     memcpy(at, start, plan.ndim * sizeof(Py_ssize_t))
     while count:
         n, rows = min(count, row - at[last]), 1
@@ -185,6 +185,15 @@ cdef inline bint stands(const Plan* plan, const Operand* operand, const Py_ssize
     return operand.constant or (by_rows and operand.strides[plan.ndim - 1] == 0 and at[plan.ndim - 1] > 0)
 
 
+cdef bint has_gaps(const Plan* plan) noexcept nogil:
+    """Whether an operand is neither dense nor one number for each row: a block of several rows of it would be copied."""
+    cdef int k
+    for k in range(plan.operands):
+        if not plan.operand[k].dense and plan.operand[k].strides[plan.ndim - 1] != 0:
+            return True
+    return False
+
+
 cdef void execute_blocks(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
     cdef double buffers[MAX_OPERANDS][2 * BLOCK]
     cdef double raw[2 * BLOCK]
@@ -192,7 +201,7 @@ cdef void execute_blocks(const Plan* plan, Py_ssize_t start, Py_ssize_t stop) no
     cdef Py_ssize_t at[MAX_DIMS]
     cdef int last = plan.ndim - 1, d, k
     cdef Py_ssize_t position = start, count, row = plan.shape[last], rest = start, most = BLOCK
-    cdef bint by_rows = row >= SHORT_ROW and not plan.tiled
+    cdef bint by_rows = not plan.tiled and (row >= REPEATED or row >= SHORT_ROW and has_gaps(plan))
     cdef const Operand* result = &plan.operand[0]
     for d in range(last, -1, -1):
         at[d] = rest % plan.shape[d]
