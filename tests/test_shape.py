@@ -1,4 +1,6 @@
 """Views and rearrangements: what shares memory, what strides come out, what is refused."""
+import itertools
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,16 @@ def test_arrays_of_dead_views_are_used_again_by_views_alone():
     assert view.tolist() == [2, 3] and view.array.base is not None
     with pytest.raises(RuntimeError):
         torch.zeros(1).expand(2**40, 2**40)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_combinations_are_pythons(again):
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
+    for n in range(7):
+        for r in range(1, 9):
+            expected = list(map(list, choose(range(n), r)))
+            found = torch.combinations(torch.arange(n), r, again)
+            assert found.tolist() == expected and found.shape == (len(expected), r)
+    assert torch.combinations(torch.arange(30), 28).shape == (435, 28) and torch.combinations(torch.arange(3), 0).shape == (0,)
+    x = torch.rand(4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: torch.combinations(x, 3, again), (x,))

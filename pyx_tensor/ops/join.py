@@ -1,5 +1,4 @@
 """Several tensors together: joined, stacked, broadcast, combined."""
-import itertools
 import math
 
 import numpy as np
@@ -231,12 +230,25 @@ def combinations(B, input: T, r=2, with_replacement=False):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return B.empty((0,), dtype=input.dtype, device=input.device)
-    n = input.shape[0]
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    n_rows = math.comb(n + r - 1 if with_replacement else n, r)
-    with allocating("combinations"):       # at once, before the first row is made
-        places = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64, n_rows * r)
-    return B.reshape(B.index_select(input, 0, B.tensor(places, device=input.device)), (n_rows, r))
+    with allocating("combinations"):
+        places = _choices(input.shape[0], r, bool(with_replacement))
+    return B.reshape(B.index_select(input, 0, B.tensor(places.reshape(-1), device=input.device)), places.shape)
+
+
+def _choices(n, r, again):
+    """The positions of all choices of r of n, in order, as rows: a start of one goes on with each position that leaves enough for the rest."""
+    places = np.empty((math.comb(n + r - 1 if again else n, r), r), np.int64)      # at once, before the first row is made
+    if not places.size:
+        return places
+    rows = np.arange(n if again else n - r + 1)[:, None]
+    for at in range(1, r):
+        first = rows[:, -1] + (not again)
+        counts = (n if again else n - r + at + 1) - first
+        ends = np.cumsum(counts)
+        rows = np.repeat(rows, counts, axis=0)
+        rows = np.column_stack([rows, np.arange(len(rows)) + np.repeat(first - ends + counts, counts)])
+    places[:] = rows
+    return places
 
 
 @op(method=False)
