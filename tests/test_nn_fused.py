@@ -39,6 +39,9 @@ FUSED = {
     "batch_norm of images": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), operands((2, 3, 2, 2), (3,), (3,))),
     "batch_norm, evaluated": (lambda x, w, b: F.batch_norm(x, torch.zeros(3).double(), torch.full((3,), 2.).double(), w, b),
                               operands((4, 3, 2), (3,), (3,))),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), operands((2, 4, 3), (4,), (4,))),
+    "group_norm of channels": (lambda x, w: F.group_norm(x, 2, w), operands((3, 4), (4,))),
+    "group_norm without parameters": (lambda x: F.group_norm(x, 1), operands((2, 2, 2, 2))),
     "tanh": (torch.tanh, operands((4, 3))),
     "sigmoid": (torch.sigmoid, operands((4, 3))),
     "tanh of complex numbers": (torch.tanh, [torch.complex(*[x.detach() for x in operands((4,), (4,))]).requires_grad_()]),
@@ -106,6 +109,65 @@ def test_batch_norm_kernels(shape, dtype, tolerance):
     expected = batch_norm_by_numpy(*[t.detach().double().numpy() for t in (x, g, weight)], 1e-5)
     for got, value in zip((y.detach(), x.grad, weight.grad, bias.grad), expected):
         np.testing.assert_allclose(got.double().numpy(), value, rtol=tolerance, atol=tolerance * max(1, np.abs(value).max()))
+
+
+def group_norm_by_numpy(x, g, groups, weight, bias):
+    """The output, and the gradients of the input, weight and bias."""
+    (n, c), along = x.shape[:2], (1, -1, *[1] * (x.ndim - 2))
+    grouped, dims = x.reshape(n, groups, -1), (0, *range(2, x.ndim))
+    rstd = 1 / np.sqrt(grouped.var(2, keepdims=True) + 1e-5)
+    normal = (grouped - grouped.mean(2, keepdims=True)) * rstd
+    scaled, plain = (g * weight.reshape(along)).reshape(grouped.shape), normal.reshape(x.shape)
+    gx = (scaled - scaled.mean(2, keepdims=True) - normal * (scaled * normal).mean(2, keepdims=True)) * rstd
+    return plain * weight.reshape(along) + bias.reshape(along), gx.reshape(x.shape), (g * plain).sum(dims), g.sum(dims)
+
+
+@pytest.mark.parametrize("level", ["highest", "baseline"])
+@pytest.mark.parametrize("dtype, tolerance", [("float32", 2e-5), ("float64", 1e-12), ("float16", 4e-3), ("bfloat16", 3e-2)])
+@pytest.mark.parametrize("shape, groups", [((3, 6), 2), ((2, 4, 5), 4), ((2, 4, 17, 19), 1), ((1, 600, 3), 300), ((5, 6, 2, 3, 2), 3)], ids=str)
+def test_group_norm_kernels(shape, groups, dtype, tolerance, level):
+    from pyx_tensor_cpu.level import cpu_level, set_cpu_level
+    shapes = shape[::-1], shape[1:2], shape[1:2], shape
+    x, weight, bias, g = ((3 * normal(*s, seed=i) + 1).to(getattr(torch, dtype)) for i, s in enumerate(shapes))
+    x = x.permute(*range(len(shape) - 1, -1, -1))                               # its memory isn't in a row
+    leaves = [t.detach().requires_grad_() for t in (x, weight, bias)]
+    before = cpu_level()
+    set_cpu_level("baseline" if level == "baseline" else before)
+    y = F.group_norm(leaves[0], groups, *leaves[1:])
+    grads = torch.autograd.grad(y, leaves, g)
+    set_cpu_level(before)
+    for found, exact in zip((y, *grads), group_norm_by_numpy(*[t.double().numpy() for t in (x, g)], groups, *[t.double().numpy() for t in (weight, bias)])):
+        assert found.dtype is x.dtype
+        np.testing.assert_allclose(found.detach().double().numpy(), exact, rtol=tolerance, atol=tolerance * np.abs(exact).max())
+
+
+def test_group_norm_of_single_numbers_and_of_none():
+    """A group of one number is 0, whatever the number is; groups of the smaller types may have parameters in float32."""
+    x = torch.randn(3, 4, requires_grad=True)
+    y = F.group_norm(x, 4, torch.randn(4))
+    y.sum().backward()
+    assert (y == 0).all() and (x.grad == 0).all()
+    for shape in ((0, 4, 3), (2, 4, 0)):
+        x, weight = torch.zeros(shape, requires_grad=True), torch.ones(4, requires_grad=True)
+        F.group_norm(x, 2, weight, weight).sum().backward()
+        assert x.grad.shape == shape and (weight.grad == 0).all()
+    half = torch.randn(2, 4, 3).half()
+    assert torch.equal(F.group_norm(half, 2, torch.ones(4)), F.group_norm(half.float(), 2).half())
+    for message, weight in (("vector of size equal to the number of channels", torch.ones(3)), ("takes a weight of its dtype", torch.ones(4).double())):
+        with pytest.raises(RuntimeError, match=message):
+            F.group_norm(torch.zeros(2, 4, 3), 2, weight)
+    with pytest.raises(NotImplementedError, match="group_norm"):
+        F.group_norm(torch.zeros(2, 4, 3).long(), 2)
+
+
+def test_group_norm_kernels_refuse_what_does_not_fit():
+    from pyx_tensor_cpu import channels
+    x = np.zeros((2, 4, 3))
+    for call in (lambda: channels.group_norm(x, 3, None, None, 1e-5), lambda: channels.group_norm(x, 2, np.ones(3), None, 1e-5),
+                 lambda: channels.group_norm_backward(x[:1], x, np.zeros(4), np.zeros(4), None, 2, (True, True, True)),
+                 lambda: channels.group_norm_backward(x, x, np.zeros(3), np.zeros(4), None, 2, (True, True, True))):
+        with pytest.raises(ValueError, match="group_norm"):
+            call()
 
 
 def test_batch_norm_on_every_cpu_level():

@@ -29,7 +29,7 @@ ctypedef void (*ChannelStatistics)(const char* a, char* mean, char* var, const C
 ctypedef void (*ChannelNorm)(const char* a, const char* mean, const char* scale, const char* bias, char* y, const Channels* s) noexcept nogil
 # The sums of g and of g (a - mean).
 ctypedef void (*ChannelSums)(const char* g, const char* a, const char* mean, char* sum, char* moment, const Channels* s) noexcept nogil
-# ga = (g - flat - (a - mean) slope) scale
+# ga = g scale - flat - (a - mean) slope
 ctypedef void (*ChannelBackward)(const char* g, const char* a, const char* mean, const char* flat, const char* slope, const char* scale,
                                  char* ga, const Channels* s) noexcept nogil
 

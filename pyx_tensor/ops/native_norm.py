@@ -1,7 +1,7 @@
 """Normalisations that also return the statistics they used (`torch.native_layer_norm` and its kin)."""
 from ..core.definitions import op
 from ..core.signature import Raw, T
-from .nn import update_statistics_
+from .nn import _all_but_channels, _along_channels, _widened, update_statistics_
 
 
 def _mean_and_rstd(B, input, dims, eps, keepdim):
@@ -16,6 +16,38 @@ def native_layer_norm(B, input: T, normalized_shape, weight: T, bias: T, eps):
     output = B.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     return (output, *_mean_and_rstd(B, input.detach(), dims, eps, True))
+
+
+def _grouped(B, x, groups):
+    return B.reshape(x, (x.shape[0], groups, x.numel() // max(x.shape[0] * groups, 1)))
+
+
+@op(method=False, hidden=True, entry="group_norm", aux=("mean", "rstd"), grad_name="NativeGroupNorm", vjp={
+    ("input", "weight", "bias"): lambda B, g, input, mean, rstd, weight, groups, needs, eps:
+        B.group_norm_backward(g, input, mean, rstd, weight, groups, needs, eps)})
+def _group_norm(B, input: T, groups, weight: T = None, bias: T = None, eps=1e-5):
+    """Groups of channels of each sample with mean 0 and variance 1, then each channel scaled and shifted. Half types are computed in float32."""
+    wide, weight, bias = _widened(input), _widened(weight), _widened(bias)
+    grouped = _grouped(B, wide, groups)
+    y = B.reshape(B._layer_norm(grouped, 1, None, None, eps), tuple(input.shape))
+    y = y if weight is None else B.mul(y, _along_channels(B, weight, input))
+    y = y if bias is None else B.add(y, _along_channels(B, bias, input))
+    return y.to(input.dtype), *_mean_and_rstd(B, grouped, 2, eps, True)
+
+
+@op(method=False, hidden=True, entry="group_norm_backward")
+def group_norm_backward(B, g: T, input: T, mean: Raw, rstd: Raw, weight: T, groups, needs, eps):
+    """The gradients of group_norm's input, weight and bias (None where not needed)."""
+    wide, g, weight = _widened(input), _widened(g), _widened(weight)
+    grouped, dims = _grouped(B, wide, groups), _all_but_channels(wide)
+    to_input = to_weight = None
+    if needs[0]:
+        scaled = g if weight is None else B.mul(g, _along_channels(B, weight, wide))
+        to_input = B.layer_norm_backward(_grouped(B, scaled, groups), grouped, mean, rstd, None, 1, (True, False, False), eps)[0]
+        to_input = B.reshape(to_input, tuple(input.shape))
+    if needs[1]:
+        to_weight = B.sum(B.mul(g, B.reshape(B._layer_norm(grouped, 1, None, None, eps), tuple(input.shape))), dims)
+    return to_input, to_weight, B.sum(g, dims) if needs[2] else None
 
 
 @op(method=False)

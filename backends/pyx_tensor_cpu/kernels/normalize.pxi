@@ -268,13 +268,13 @@ cdef void channel_backward(Floating* g, Floating* a, Floating* mean, Floating* f
         at = i * step
         if s.size == 1:
             for j in range(s.first, s.first + s.count):
-                ga[at + j] = (g[at + j] - flat[j] - (a[at + j] - mean[j]) * slope[j]) * scale[j]
+                ga[at + j] = g[at + j] * scale[j] - flat[j] - (a[at + j] - mean[j]) * slope[j]
             continue
         for c in range(s.first, s.first + s.count):
             at = i * step + c * s.size
             centre, level, tilt, factor = mean[c], flat[c], slope[c], scale[c]
             for j in range(s.size):
-                ga[at + j] = (g[at + j] - level - (a[at + j] - centre) * tilt) * factor
+                ga[at + j] = g[at + j] * factor - level - (a[at + j] - centre) * tilt
 
 
 # ---- the table --------------------------------------------------------------------------------------------------------

@@ -42,10 +42,17 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
         raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of "
                            f"shape {list(input.shape)} and num_groups={num_groups}")
     _check_positions(samples * channels // num_groups, input.shape[2:], input.shape)
-    grouped = input.reshape(samples, num_groups, channels // num_groups * prod(input.shape[2:]))
     needs_floating("group_norm", input)
-    output = ops._layer_norm(grouped, 1, None, None, eps).reshape(input.shape)
-    return _per_channel(output, weight, bias)
+    for name, vector in (("weight", weight), ("bias", bias)):
+        if vector is None:
+            continue
+        if tuple(vector.shape) != (channels,):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                               f"{list(vector.shape)} and input of shape {list(input.shape)}")
+        if vector.dtype != input.dtype and not (input.element_size() == 2 and vector.dtype.name == "float32"):
+            raise RuntimeError(f"group_norm: an input of {input.dtype} takes a {name} of its dtype{' or float32' * (input.element_size() == 2)}, "
+                               f"got {vector.dtype}")
+    return ops._group_norm(input, num_groups, weight, bias, eps)
 
 
 @takes_tensors()
