@@ -90,6 +90,23 @@ def test_complex_has_gradients_of_both_parts():
     torch.testing.assert_close(imag.grad, 2 * imag.detach())
 
 
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_common_divisors(dtype, device):
+    """Of all pairs of small numbers, zeros, powers of 2, the largest ones, and their opposites."""
+    info = np.iinfo(dtype)
+    numbers = np.unique(np.array([0, 1, 2, 3, 6, 8, 12, 35, 64, 97, 120, info.max, info.max - 1, info.max // 2 + 1, info.max // 3], dtype))
+    numbers = numbers if info.min == 0 else np.concatenate([numbers, -numbers])
+    a, b = np.meshgrid(numbers, numbers)
+    x, y = torch.from_numpy(a).to(device), torch.from_numpy(b).to(device)
+    np.testing.assert_array_equal(torch.gcd(x, y).cpu().numpy(), np.gcd(a, b))
+    np.testing.assert_array_equal(torch.gcd(x.t(), y[:1]).cpu().numpy(), np.gcd(a.T, b[:1]))
+    small = numbers[np.abs(numbers.astype("f8")) <= 10]
+    u, v = np.meshgrid(small, small)
+    np.testing.assert_array_equal(torch.lcm(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device)).cpu().numpy(), np.lcm(u, v))
+    assert torch.gcd(x[:0], y[:0]).shape == (0, len(numbers)) and torch.gcd(x[0, 0], y[0, 0]).shape == ()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nextafter_of_all_kinds(dtype):
     info = np.finfo(dtype)

@@ -41,7 +41,7 @@ describe((EXP, EXP2, EXPM1, LOG, LOG2, LOG1P, SIN, COS, TAN, SINH, COSH, TANH, E
           GELU_BACKWARD, GELU_TANH_BACKWARD, SILU_BACKWARD), 4)
 describe((LOG10, ASIN, ACOS, ATAN, ASINH, ACOSH, ATANH, ERFINV, LGAMMA, DIGAMMA, POW, ATAN2, HYPOT, FMOD, REMAINDER, FLOOR_DIVIDE,
           I0, I0E, I1, I1E, ERFCX, NDTRI, LOG_NDTR), 16)
-describe((GAMMAINC, GAMMAINCC, ZETA), 64)
+describe((GAMMAINC, GAMMAINCC, ZETA, GCD), 64)
 
 _capsule = PyCapsule_New(table, "loops", NULL)
 for _name in ("arithmetic", "real", "complex", "casts"):

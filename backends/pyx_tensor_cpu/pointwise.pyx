@@ -163,6 +163,7 @@ def bitwise_or(ndarray a not None, ndarray b not None, ndarray out=None): return
 def bitwise_xor(ndarray a not None, ndarray b not None, ndarray out=None): return binary(BITWISE_XOR, a, b, out)
 def bitwise_left_shift(ndarray a not None, ndarray b not None, ndarray out=None): return binary(LEFT_SHIFT, a, b, out)
 def bitwise_right_shift(ndarray a not None, ndarray b not None, ndarray out=None): return binary(RIGHT_SHIFT, a, b, out)
+def gcd(ndarray a not None, ndarray b not None, ndarray out=None): return binary(GCD, a, b, out)
 
 
 cdef ndarray divide(int op, ndarray a, ndarray b, ndarray out):

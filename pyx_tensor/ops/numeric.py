@@ -321,15 +321,20 @@ def _as_integers(B, name, input, other):
     return input.to(dtype), other.to(dtype)
 
 
-@op(exact_out=False, inplace=True, nograd=True, entry=False)
-def gcd(B, input: T, other: T):
-    """The greatest common divisor of integers, not negative."""
-    input, other = _as_integers(B, "gcd", input, other)
+@op(promote="common", hidden=True, method=False, entry="gcd", nograd=True)
+def _gcd(B, input: T, other: T):
+    """`gcd` of integers of one dtype, by Euclid's algorithm on all of them."""
     a, b = B.broadcast_tensors(B.abs(input), B.abs(other))
     while bool(B.any(B.ne(b, 0))):
         done = B.eq(b, 0)
         a, b = B.where(done, a, b), B.where(done, b, B.remainder(a, B.where(done, B.ones_like(b), b)))
     return B.clone(a)
+
+
+@op(exact_out=False, inplace=True, nograd=True, entry=False)
+def gcd(B, input: T, other: T):
+    """The greatest common divisor of integers, not negative."""
+    return B._gcd(*_as_integers(B, "gcd", input, other))
 
 
 @op(exact_out=False, inplace=True, nograd=True, entry=False)

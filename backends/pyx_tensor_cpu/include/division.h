@@ -71,4 +71,32 @@ static inline double quick_remainder(double a, double b) { return a - b * floor(
 #define m_left_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (uint64_t)(a) << ((b) & 63))
 #define m_right_shift(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? ((a) < 0 ? -1 : 0) : (a) >> ((b) & (8 * sizeof(a) - 1)))
 
+/* ---- the greatest common divisor ---- */
+
+static inline int zeros_below(uint64_t x) {      /* x != 0 */
+#if defined(__GNUC__)
+    return __builtin_ctzll(x);
+#else
+    int count = 0;
+    for (; !(x & 1); x >>= 1) count++;
+    return count;
+#endif
+}
+/* Stein's algorithm: two odd numbers have the divisors of the smaller one and of their difference, less its factors of 2. By masks, for no
+ * processor guesses which is the smaller. */
+static inline uint64_t common_divisor(uint64_t a, uint64_t b) {
+    if (!a | !b) return a | b;
+    int twos = zeros_below(a | b);
+    uint64_t apart;
+    a >>= zeros_below(a);
+    b >>= zeros_below(b);
+    while ((apart = a - b)) {
+        uint64_t less = 0 - (uint64_t)(a < b);
+        int below = zeros_below(apart);          /* as many in its opposite */
+        a = b + (apart & less);
+        b = ((apart ^ less) - less) >> below;
+    }
+    return a << twos;
+}
+
 #endif

@@ -157,6 +157,18 @@ cdef void division(int op, integer** p, Py_ssize_t n) noexcept nogil:
             exact_division(op, q, m)
 
 
+cdef inline uint64_t magnitude(integer a) noexcept nogil:
+    return 0 - <uint64_t>a if a < 0 else <uint64_t>a
+
+
+cdef void divisors(int op, integer** p, Py_ssize_t n) noexcept nogil:
+    cdef integer *out = p[0]
+    cdef integer *a = p[1]
+    cdef integer *b = p[2]
+    cdef Py_ssize_t i
+    for i in range(n): out[i] = <integer>common_divisor(magnitude(a[i]), magnitude(b[i]))
+
+
 cdef void exact_division(int op, integer** p, Py_ssize_t n) noexcept nogil:
     cdef integer *out = p[0]
     cdef integer *a = p[1]
@@ -281,6 +293,7 @@ cdef void install_word(Loop* table, tuple codes, word* kind):
 
 cdef void install_integer(Loop* table, tuple codes, integer* kind):
     enter(table, (FLOOR_DIVIDE, REMAINDER, FMOD, POW, LEFT_SHIFT, RIGHT_SHIFT), codes, <Loop>division[integer])
+    enter(table, (GCD,), codes, <Loop>divisors[integer])
 
 
 cdef void install_signed(Loop* table, tuple codes, signed_integer* kind):

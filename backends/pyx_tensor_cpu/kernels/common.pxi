@@ -126,6 +126,7 @@ cdef extern from "scalar_math.h" nogil:
     double m_far_floor_divide(double, double)
     double m_copysign(double, double)
     double m_nextafter(double, double)
+    uint64_t common_divisor(uint64_t, uint64_t)
     double m_left_shift(double, double)
     double m_right_shift(double, double)
     double m_maximum(double, double)
