@@ -134,8 +134,10 @@ cdef cnp.ndarray as_rows(cnp.ndarray array, Py_ssize_t dim):
 
 cdef cnp.ndarray from_rows(cnp.ndarray rows, Py_ssize_t dim, Py_ssize_t ndim, bint keep=True):
     """The inverse of as_rows for a result; without `keep`, the last dimension has size 1 and goes."""
+    cdef cnp.PyArray_Dims kept
     if ndim == 0 or not keep:
-        return rows.reshape((<object>rows).shape[:rows.ndim - 1])
+        kept.ptr, kept.len = cnp.PyArray_DIMS(rows), cnp.PyArray_NDIM(rows) - 1
+        return cnp.PyArray_Newshape(rows, &kept, cnp.NPY_CORDER)
     return rows if dim == ndim - 1 else contiguous(np.moveaxis(rows, -1, dim))
 
 

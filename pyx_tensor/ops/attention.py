@@ -59,13 +59,12 @@ def _check(query, key, value, mask):
     if min(dims) < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {} key.dim: {} and value.dim: {} "
                            "instead.".format(*dims))
-    names = [_c_name(t) for t in (query, key, value)]
-    if len(set(names)) > 1:
+    if query.dtype != key.dtype or key.dtype != value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: {} key.dtype: {} and value.dtype: {} "
-                           "instead.".format(*names))
-    if mask is not None and _c_name(mask) not in ("bool", names[0], "float"):
+                           "instead.".format(*[_c_name(t) for t in (query, key, value)]))
+    if mask is not None and mask.dtype != query.dtype and _c_name(mask) not in ("bool", "float"):
         raise RuntimeError(f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {_c_name(mask)} and  "
-                           f"query.dtype: {names[0]} instead.")
+                           f"query.dtype: {_c_name(query)} instead.")
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise RuntimeError(f"scaled_dot_product_attention: query {list(query.shape)}, key {list(key.shape)} and value {list(value.shape)} don't fit: expected "
                            "(*, L, E), (*, S, E) and (*, S, V)")
@@ -102,8 +101,10 @@ def scaled_dot_product_attention(B, query: T, key: T, value: T, attn_mask: T = N
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa and query.ndim > 2:
         key, value = _repeat_heads(B, query, key), _repeat_heads(B, query, value)
-    batch = tuple(B.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
-    query, key, value = (_with_batch(B, x, batch) for x in (query, key, value))
+    batch = query.shape[:-2]
+    if batch != key.shape[:-2] or batch != value.shape[:-2]:
+        batch = tuple(B.broadcast_shapes(batch, key.shape[:-2], value.shape[:-2]))
+        query, key, value = (_with_batch(B, x, batch) for x in (query, key, value))
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     if attn_mask is not None:
         if attn_mask.dtype.name == "bool":
