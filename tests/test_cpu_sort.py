@@ -154,6 +154,22 @@ def test_median_is_the_lower_one(dtype, length):
     same(S.median(a, 0)[0], S.median(np.ascontiguousarray(a.T), 1)[0])
 
 
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+@pytest.mark.parametrize("length", [1, 2, 7, 40])
+def test_nanmedian_leaves_nan_out(dtype, length):
+    a = values((9, length), dtype, seed=length)
+    if dtype in FLOATS:
+        a[0], a[1] = np.nan, 1.5
+    for given in (a, np.asfortranarray(a), a[:, ::-1]):
+        got, indices = S.nanmedian(given, 1)
+        for row, found, place in zip(given, got, indices):
+            numbers = np.sort(row[row == row].astype("f8"))
+            assert found.tobytes() == row[place].tobytes()
+            assert found == numbers[(len(numbers) - 1) // 2] if len(numbers) else (found != found and place == 0)
+    same(S.nanmedian(a, 0, True)[0], S.nanmedian(np.ascontiguousarray(a.T), 1)[0][None])
+    assert S.nanmedian(np.array(5.0), 0)[0].shape == () and S.nanmedian(a[:0], 1)[0].shape == (0,)
+
+
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_median_is_the_first_nan(dtype):
     got, indices = S.median(np.array([[2, np.nan, 1, np.nan], [3, 1, 2, 0]], dtype), 1)
@@ -260,6 +276,7 @@ BAD = [
     (RuntimeError, "number k out of range", lambda: S.kthvalue(A, 0, 1)),
     (RuntimeError, "number k out of range", lambda: S.kthvalue(A, 4, 1)),
     (IndexError, "non-zero size", lambda: S.median(A[:0], 0)),
+    (IndexError, "non-zero size", lambda: S.nanmedian(A[:0], 0)),
     (IndexError, "non-zero size", lambda: runs.mode(A[:0], 0)),
     (RuntimeError, r"\[2, 3\] and values \[3, 1\]", lambda: search.searchsorted(A, np.zeros((3, 1)))),
     (RuntimeError, "non-negative", lambda: search.bincount(np.array([-1]))),

@@ -465,8 +465,9 @@ cdef cnp.ndarray first_positions(cnp.ndarray rows, Py_ssize_t k, bint descending
     return first_of_packed(keys, k) if packed else first_of_wide(keys, k)
 
 
-cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
-    """(values, positions) of the k-th smallest element of each row, counted from 0; a last dimension of size 1."""
+cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name, cnp.ndarray each=None):
+    """(values, positions) of the k-th smallest element of each row, counted from 0; a last dimension of size 1. `each` has the k of each row."""
+    cdef const int64_t *ks = NULL if each is None else <const int64_t *>cnp.PyArray_DATA(each)
     cdef Py_ssize_t length = row_length(rows), count = row_count(rows), row, part
     cdef cnp.ndarray keys, order = new_rows(rows, 1, INT64)
     cdef int64_t *result = <int64_t *>cnp.PyArray_DATA(order)
@@ -480,7 +481,7 @@ cdef tuple kth_of_rows(cnp.ndarray rows, Py_ssize_t k, str name):
     spare = spare_keys(parts, length)
     for part in prange(parts, num_threads=parts, schedule='static', nogil=True):
         for row in range(count * part // parts, count * (part + 1) // parts):
-            result[row] = place_of_kth(data + row * length, spare + part * length, length, k, packed)
+            result[row] = place_of_kth(data + row * length, spare + part * length, length, k if ks == NULL else ks[row], packed)
     free(spare)
     return take_rows(rows, order), order
 
@@ -550,4 +551,14 @@ def median(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
         nan = np.isnan(rows)
         order = np.where(nan.any(axis=-1, keepdims=True), nan.argmax(axis=-1, keepdims=True), order)
         values = take_rows(rows, order)
+    return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)
+
+
+def nanmedian(cnp.ndarray array not None, Py_ssize_t dim, bint keepdim=False):
+    """(values, indices) of the lower median of the elements that aren't NaN; NaN where all are."""
+    cdef cnp.ndarray rows = nonempty_rows(array, dim, "nanmedian"), each = None
+    if kinds[code_of(rows)] == FLOATING and has_nan(rows):
+        numbers = row_length(rows) - np.count_nonzero(np.isnan(rows), axis=-1)
+        each = np.ascontiguousarray(np.maximum(numbers - 1, 0) // 2, np.int64)
+    values, order = kth_of_rows(rows, (row_length(rows) - 1) // 2, "nanmedian", each)
     return from_rows(values, dim, array.ndim, keepdim), from_rows(order, dim, array.ndim, keepdim)

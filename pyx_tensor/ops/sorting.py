@@ -129,15 +129,18 @@ def _nanmedian(B, input: T, dim: Dim, keepdim):
 
 
 def _median_form(name, meaning):
+    entry = "_" + name
+
     def define(B, input: T, dim=None, keepdim=False):
         _needs_order(name, input, NotImplementedError)
-        pair = B.__dict__["_" + name]
+        pair = B.__dict__[entry]
         if dim is not None:
             _needs_elements(name, input, dim)
             return pair(input, dim, bool(keepdim))
         if not input.numel():
             return B.full((), float("nan"), dtype=input.dtype, device=input.device)
-        return pair(B.reshape(input, (-1,)), 0, False)[0]
+        return pair(input if input.ndim == 1 else B.reshape(input, (-1,)), 0, False)[0]
+
     define.__name__ = name
     define.__doc__ = f"""The median {meaning}, the lower one of two: of all elements, or with `dim` the pair (values, indices) along it."""
     return op()(define)
