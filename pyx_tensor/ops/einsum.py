@@ -3,7 +3,6 @@ import functools
 import string
 
 from ..core.definitions import composes, op
-from ..core.definitions import publish_function
 from ..core.record import namespace
 from ..core.signature import Ts
 
