@@ -168,21 +168,23 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _define_max(1), 
 
 
 # --- fractional ---------------------------------------------------------------------------------------------------
-def _starts(B, samples, size, count, kernel):
-    """Where the windows of each plane begin along a dim, from a number in [0, 1) for each plane (Graham, 2015)."""
-    samples = B.unsqueeze(samples, -1)
-    step = (size - kernel) / max(count - 1, 1)
-    shifted = B.mul(B.add(samples, B.arange(count - 1, device=samples.device)), step).long()
-    return B.constant_pad_nd(B.sub(shifted, B.mul(samples, step).long()), (0, 1), size - kernel)
+@lru_cache(32)
+def _fractional_columns(size, kernel, grid):
+    """Of the windows of all dims, dim after dim, lists of: which of a plane's numbers moves it, its place among the others, their distance; and, added
+    to where that leads, its start and its end. The last one of a dim is at its end."""
+    columns = []
+    for d, (n, k, g) in enumerate(zip(size, kernel, grid)):
+        which = len(size) - 1 - d if len(size) == 2 else d           # of two numbers the first is for the width
+        columns += [(which, place, (n - k) / (g - 1), 0, k) for place in range(g - 1)] + [(which, 0, 0, n - k, n)]
+    return [list(column) for column in zip(*columns)]
 
 
 @op(method=False, hidden=True)
 def _fractional_max_pool(B, input: T, kernel, grid, samples: Raw):
-    """The greatest elements of windows whose places `samples` (N, C, dims) tell, and where they are."""
-    n = len(kernel)
-    starts, ends = [], []
-    for d in range(n):
-        at = n - 1 - d if n == 2 else d           # of two numbers the first is for the width
-        starts.append(_starts(B, B.select(samples, -1, at), input.shape[input.ndim - n + d], grid[d], kernel[d]))
-        ends.append(B.add(starts[-1], kernel[d]))
-    return B._max_windows(input, B.cat(starts, -1), B.cat(ends, -1), grid, kernel)
+    """The greatest elements of windows, and where they are. They stand where `samples` (N, C, dims), in [0, 1), say (Graham, 2015)."""
+    columns = _fractional_columns(tuple(input.shape[input.ndim - len(kernel):]), kernel, grid)
+    dtypes = _INT64, samples.dtype, samples.dtype, _INT64, _INT64
+    which, place, step, start, end = [B.tensor(column, dtype=dtype, device=samples.device) for column, dtype in zip(columns, dtypes)]
+    number = B.index_select(samples, samples.ndim - 1, which)
+    moved = B.sub(B.mul(B.add(number, place), step).long(), B.mul(number, step).long())
+    return B._max_windows(input, B.add(moved, start), B.add(moved, end), grid, kernel)
