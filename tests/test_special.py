@@ -79,6 +79,29 @@ def test_ndtri_of_floats():
     assert S.ndtri(torch.tensor([-math.inf, math.inf, -1e-45, 1 + 2.0 ** -23, math.nan])).isnan().all()
 
 
+def test_quantiles_of_doubles():
+    """Back through the C library's erfc, whose relative error (and slope) they are held against, down to the smallest numbers; and by symmetry."""
+    rng = np.random.default_rng(6)
+    p = np.concatenate([rng.uniform(0, 0.5, 20000), np.exp(rng.uniform(-700, -1, 20000)), 0.5 - np.exp(rng.uniform(-35, -1, 5000))])
+    x = S.ndtri(torch.from_numpy(p)).numpy()
+    back = np.array([0.5 * math.erfc(-v / math.sqrt(2)) for v in x.tolist()])
+    density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    slack = 4e-16 * np.maximum(p, density * np.abs(x)) + 1e-17 * (p > 0.1)
+    assert (np.abs(back - p) <= slack * np.maximum(1, x * x / 8)).all()
+    upper = p[(p > 0.25) & (1 - (1 - p) == p)]
+    assert torch.equal(S.ndtri(torch.from_numpy(1 - upper)), -S.ndtri(torch.from_numpy(upper)))
+    y = torch.from_numpy(np.concatenate([rng.uniform(-1, 1, 20000), np.exp(rng.uniform(-700, -1, 5000))]))
+    x = torch.erfinv(y).numpy()
+    back = np.array([math.erf(v) for v in x.tolist()])
+    assert (np.abs(back - y.numpy()) <= 4e-16 * np.maximum(np.abs(y.numpy()), 2 / math.sqrt(math.pi) * np.exp(-x * x) * np.abs(x))).all()
+    assert torch.equal(torch.erfinv(-y), -torch.erfinv(y))
+    assert torch.erfinv(torch.tensor([1.0, -1.0, 0.0]).double()).tolist() == [math.inf, -math.inf, 0]
+    assert torch.erfinv(torch.tensor([1.5, -math.inf, math.nan]).double()).isnan().all()
+    close = torch.tensor([1 - 2.0 ** -53, 2.0 ** -1074], dtype=torch.float64)
+    np.testing.assert_allclose(torch.erfinv(close).numpy(), [5.863584748755167, 2.0 ** -1074], rtol=1e-15)
+    np.testing.assert_allclose(S.ndtri(close[1:]).item(), -38.46740561714434, rtol=1e-15)
+
+
 def test_domain_of_ndtri():
     assert S.ndtri(torch.tensor([0.0, 1.0])).tolist() == [-math.inf, math.inf]
     assert S.ndtri(torch.tensor([-0.1, 1.1, math.nan])).isnan().all()

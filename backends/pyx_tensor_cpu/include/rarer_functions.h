@@ -103,44 +103,50 @@ static inline double log_ndtr_f64(double x) {
 }
 FLOAT_FROM_DOUBLE(log_ndtr)
 
-/* In the middle by erfinv; else a first guess (Abramowitz and Stegun 26.2.23) and Halley's steps, in the lower half, where probabilities are exact */
-static inline double ndtri_f64(double p) {
-    double q = p > 0.5 ? 1. - p : p;
-    if (!(q > 0.)) return q == 0. ? (p == 0. ? -INFINITY : INFINITY) : NAN;
-    if (q > 0.1) return erfinv_f64(2. * p - 1.) / SQRT_HALF;
-    double logarithm = log(q), t = sqrt(-2. * logarithm);
-    double x = (2.515517 + t * (0.802853 + t * 0.010328)) / (1. + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
-    for (int i = 0; i < 2; i++) {
-        double scaled = erfcx_f64(-x * SQRT_HALF);            /* the distribution over its density is scaled * sqrt(pi / 2) */
-        double step = 1.25331413731550025121 * (scaled - 2. * exp(0.5 * x * x + logarithm));
-        x -= step / (1. + 0.5 * x * step);
-    }
-    return p > 0.5 ? -x : x;
-}
-/* The root of w = -log(1 - y^2), y = 1 - 2q, gives x / y in the middle, and x over that root beyond, by fits to 1e-8; q is exact as double */
-INLINE float ndtri_f32(float p) {
-    double q = p > 0.5f ? 1. - (double)p : p, y = 1. - 2. * q, w = -log_f64(4. * q * (1. - q)), s = sqrt(w), u = w - 3., v = 1. / s - 0.25;
-    double middle = 9.5486588e-10, far = 186.806725;
+/* x > 0 with erf(x / sqrt 2) = y, to 1e-8, from w = -log(1 - y^2): by a fit of x / y in w in the middle, of x / sqrt(w) in 1 / sqrt(w) beyond */
+INLINE double quantile_guess(double y, double w) {
+    double s = sqrt(w), u = w - 3., v = 1. / s - 0.22, middle = 9.5486588e-10, far = -32017.170038;
     middle = middle * u + -7.68006435803e-09;
-    far = far * v + -15.4149145435;
     middle = middle * u + -2.74735179416e-08;
-    far = far * v + -2.82527587563;
     middle = middle * u + 6.32955589807e-07;
-    far = far * v + -4.60576315559;
     middle = middle * u + -2.49961999847e-06;
-    far = far * v + 1.23741013189;
     middle = middle * u + -1.79650177713e-05;
-    far = far * v + -1.23713137739;
     middle = middle * u + 0.000275915776831;
-    far = far * v + 0.783067570614;
     middle = middle * u + -0.00118257441175;
-    far = far * v + 0.11346527183;
     middle = middle * u + -0.0081149925339;
-    far = far * v + -0.28029179786;
     middle = middle * u + 0.341717011657;
-    far = far * v + 1.35756850275;
     middle = middle * u + 2.29603513007;
-    double x = w < 6. ? middle * y : far * s;
+    far = far * v + 7393.31421394;
+    far = far * v + 1744.62874977;
+    far = far * v + -214.663377493;
+    far = far * v + -109.709454728;
+    far = far * v + 15.6895471679;
+    far = far * v + -4.2317723618;
+    far = far * v + 1.96544407486;
+    far = far * v + -1.48760964925;
+    far = far * v + 0.9454906745;
+    far = far * v + 0.0359293001415;
+    far = far * v + -0.284846626367;
+    far = far * v + 1.36605719325;
+    return w < 6. ? middle * y : far * s;
+}
+/* erfinv of y >= 0, c = 1 - y: the guess and one of Halley's steps, on erf, or on erfcx where erf is close to 1 */
+INLINE double erfinv_positive(double y, double c) {
+    double w = -log_f64(c * (1. + y)), x = SQRT_HALF * quantile_guess(y, w);
+    int near = y < 0.7;
+    double e = exp_f64(near ? x * x : x * x - w), scaled = erfcx_scaled((x - 3.) / (x + 3.)) / (1. + 2. * x);
+    double step = (near ? (erf_near_f64(near ? x : 0.) - y) * e : e / (1. + y) - scaled) / (2. * INV_SQRT_PI);
+    return c == 0. ? INFINITY : x - step / (1. + x * step);
+}
+INLINE double erfinv_f64(double y) { return copysign(erfinv_positive(fabs(y), 1. - fabs(y)), y); }
+
+/* In the lower half, where probabilities are exact */
+INLINE double ndtri_f64(double p) {
+    double q = p > 0.5 ? 1. - p : p, x = 2. * SQRT_HALF * erfinv_positive(1. - 2. * q, 2. * q);
+    return p > 0.5 ? x : 0. - x;
+}
+INLINE float ndtri_f32(float p) {
+    double q = p > 0.5f ? 1. - (double)p : p, x = quantile_guess(1. - 2. * q, -log_f64(4. * q * (1. - q)));
     x = q == 0. ? INFINITY : x;
     return (float)(p > 0.5f ? x : 0. - x);
 }

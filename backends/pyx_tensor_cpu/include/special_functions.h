@@ -151,19 +151,6 @@ INLINE double gelu_tanh_slope_f64(double x) {
     return s + y * s * (1. - s) * GELU_U2 * (1. + 3. * 0.044715 * y * y);
 }
 
-/* A first guess good to 2e-3 (Winitzki 2008), then Halley's steps on erf, or on erfc where erf is close to 1 */
-static inline double erfinv_f64(double y) {
-    double a = fabs(y);
-    if (!(a < 1.)) return a == 1. ? copysign(INFINITY, y) : NAN;
-    double l = log1p(-a * a), b = 2. / (PI * 0.147) + 0.5 * l;
-    double x = sqrt(sqrt(b * b - l / 0.147) - b);
-    for (int i = 0; i < 3; i++) {
-        double error = a < 0.5 ? erf(x) - a : (1. - a) - erfc(x);
-        double step = error / (2. * INV_SQRT_PI * exp(-x * x));
-        x -= step / (1. + x * step);
-    }
-    return a == 0. ? y : copysign(x, y);
-}
 /* x / y - 1 by fits in w = -log(1 - y^2), to 1e-8 below 5, and in its root beyond (the two regions are those of Giles, Approximating
  * the erfinv function, 2010) */
 INLINE float erfinv_f32(float y) {
