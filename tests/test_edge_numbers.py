@@ -157,3 +157,15 @@ def test_nan_to_num_and_its_gradient(dtype):
     assert kept.nan_to_num_(3) is kept and kept.tolist() == [3, largest, -largest, 1, largest, 0]
     with pytest.raises(TypeError, match="'nan' must be Number, not str"):
         x.nan_to_num("1")
+
+
+def test_one_bound_gives_what_two_do():
+    x, nan = torch.tensor([1., -2., math.nan, 0.]), torch.tensor([math.nan, 0., 1., -0.])
+    for bound in (0, 0.5, math.nan, math.inf, nan, torch.tensor(0.5, dtype=torch.float64)):
+        for one, both in ((x.clamp_min(bound), x.clamp(bound)), (x.clamp_max(bound), x.clamp(None, bound)), (x.clone().clamp_min_(bound), x.clamp(bound))):
+            assert one.dtype is both.dtype is torch.float32 and one.isnan().tolist() == both.isnan().tolist() and torch.equal(one.nan_to_num(), both.nan_to_num())
+    y = torch.tensor([1., 0., -1.], requires_grad=True)
+    assert torch.autograd.grad(y.clamp_min(0).sum(), y)[0].tolist() == [1, 1, 0] and torch.autograd.grad(y.clamp_max(0).sum(), y)[0].tolist() == [0, 1, 1]
+    assert torch.tensor([1, 5]).clamp_min(2.5).tolist() == [2.5, 5] and torch.tensor([1, 5]).clamp_max(3).dtype is torch.int64
+    with pytest.raises(RuntimeError):
+        torch.tensor([1, 5], dtype=torch.uint8).clamp_max(300)

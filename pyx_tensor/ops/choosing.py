@@ -112,13 +112,13 @@ def _as_operand(B, number, input):
     return number if isinstance(number, TensorBase) else B.full((), number, dtype=B.result_type(input, number), device=input.device)
 
 
-@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
+@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp, entry="maximum")
 def clamp_min(B, input: T, min: T):
     """`input`, at least `min`."""
     return B.clamp(input, min, None)
 
 
-@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp)
+@op(exact_out=True, numbers="second", promote="common", inplace=True, refuse=_why_not_clamp, entry="minimum")
 def clamp_max(B, input: T, max: T):
     """`input`, at most `max`."""
     return B.clamp(input, None, max)

@@ -7,6 +7,7 @@ from ..core.definitions import methods, op, operations
 from ..core.definitions import view as view_op
 from ..core.dtype import by_name
 from ..core.memory_format import contiguous_format, preserve_format
+from ..core.making import new_filled
 from ..core.operands import one_int
 from ..core.record import namespace as B
 from ..core.signature import Dim, Dims, Int, Ints, Raw, Sizes, T
@@ -125,9 +126,9 @@ def _index_basic(B, input: T, index):
 @op(hidden=True, vjp=dict(grad=lambda B, g, operation, args: operations[operation].replay(g, args)))
 def _view_backward(B, grad: T, shape, operation, args):
     """Zeros of `shape` with `grad` written to the view that `operation` makes with `args`."""
-    result = B.zeros(shape, dtype=grad.dtype, device=grad.device)
-    if not result.device.backend.mutable:
+    if not grad.device.backend.mutable:
         return B._scatter_view(grad, shape, operation, args)
+    result = new_filled(shape, 0, grad.dtype, grad.device)
     operations[operation].replay(result, args).copy_(grad)
     return result
 
