@@ -241,11 +241,12 @@ cdef bint is_trailing(cnp.ndarray mask, cnp.ndarray array):
 cdef cnp.ndarray as_element(object value, cnp.dtype dtype):
     """A 0-dim array of the dtype from one, or from a Python number that surely fits; TypeError for others: the caller knows what to do with them."""
     cdef cnp.ndarray result
-    cdef bint small = type(value) is int and 0 <= value <= 127
-    cdef bint common = (type(value) is int or type(value) is float) and dtype.kind == b"f" and dtype.itemsize >= 4 and not 1e38 <= abs(value) < INFINITY
+    cdef bint fits = type(value) is int and 0 <= value <= 127
     if isinstance(value, np.ndarray):
         return value.astype(dtype)
-    if not small and not common:
+    if (type(value) is int or type(value) is float) and dtype.kind == b"f" and dtype.itemsize >= 4:
+        fits = not 1e38 <= abs(value) < INFINITY
+    if not fits:
         raise TypeError(f"masked_fill(): {value!r} may not fit {dtype}")
     result = new_array(0, NULL, dtype)
     result[()] = value

@@ -111,7 +111,7 @@ def elu(ndarray a not None, alpha, scale, input_scale, ndarray out=None):
 
 
 def nan_to_num(ndarray a not None, nan, posinf, neginf, ndarray out=None):
-    """Numbers for NaN (0 if None), infinity and minus infinity (the largest and the smallest finite number). TypeError for other than real floats."""
+    """Numbers for NaN (0 if None), infinity and minus infinity (the largest and the smallest finite number); of real floats alone."""
     cdef int code = code_of(a)
     if not F16 <= code <= F64:
         raise TypeError(f"nan_to_num is not implemented for {a.dtype} on cpu")

@@ -47,7 +47,8 @@ def _of_vectors(B, input, ord, dim, keepdim, dtype):
     if (ord < 0 or ord == math.inf) and input.ndim:
         dims = range(input.ndim) if dim is None or dim == () or dim == [] else [dim] if isinstance(dim, int) else dim
         if any(not input.shape[d] for d in dims):
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity")
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+                               "an identity")
     return B._vector_norm(input, float(ord), dim, keepdim)
 
 
