@@ -29,8 +29,8 @@ def set_sharing_threshold(nbytes):
     """Send what lies on less memory by value from now on: sooner there than a handle, but writes don't show on the other side.
 
     It holds for what this process puts in queues and pipes, gives to processes and returns from pools, and for the processes that
-    it forks later. What is shared already is sent by handle at any size. On Linux a copy of 64 kB
-    was there 5 times as soon as a handle, one of 256 kB 1.5 times, one of 1 MB took 3 times as long.
+    it forks later. What is shared already is sent by handle at any size. On Linux a copy of 64 kB was there 5 times as soon as a
+    handle, one of 256 kB 1.5 times, one of 1 MB took 3 times as long.
 
     Args:
         nbytes: a number of bytes, at least 0; 0, the default, lets all tensors go by handle, as PyTorch's do.

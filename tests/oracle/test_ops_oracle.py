@@ -51,6 +51,7 @@ KNOWN = {
     ("cholesky_inverse", "complex64"),                                                       # a diagonal that isn't real
     ("histc", "bfloat16"),                                                                   # bins of rounded numbers
     *[(name, dtype) for name in ("stft", "istft") for dtype in ("float16", "bfloat16")],     # computed in float32
+    ("grid_sampler", "bfloat16"), ("grid_sampler_2d", "bfloat16"),                           # computed in float32, rounded once (test_images.py)
     *[("gru_cell", dtype) for dtype in ("uint8", "int8", "int16", "int32", "int64")],       # computed in float32
     *[("max_pool1d_with_indices", dtype) for dtype in ("uint8", "int8", "int16", "int32", "int64")], ("avg_pool1d", "int64"),      # floats only
 }
