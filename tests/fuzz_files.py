@@ -2,7 +2,7 @@
 
 Real files (ours and, where it is installed, PyTorch's, of every format) are changed byte by byte, instruction by instruction of
 their pickles, or in their directories, and read by every reader in a process with a limit of memory. What isn't refused by an error
-that a reader documents, takes more than five seconds, more memory than a file of this size should, or ends the process is kept.
+that a reader documents, takes more than fifteen seconds, more memory than a file of this size should, or ends the process is kept.
 """
 import argparse
 import collections
@@ -37,7 +37,7 @@ from pyx_tensor.serialization import get_unsafe_globals_in_checkpoint
 from pyx_tensor.serialization.legacy import MAGIC, PROTOCOL, SYS_INFO
 from pyx_tensor.serialization.listing import print_listing
 
-SECONDS = 5                        # for one file, with all readers
+SECONDS = 15                       # for one file, with all readers
 ROOM = 256 << 20                   # bytes of address space over those of the process at its start
 
 # --- real files ---------------------------------------------------------------------------------------------------
