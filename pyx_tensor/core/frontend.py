@@ -219,7 +219,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def detach(self):
         """The same memory outside of the graph; writes through it are noticed by the graph."""
         plain = self._detached()
-        return plain if overrides.leaves_plain(type(self)) else self._like(plain)
+        return plain if type(self) is Tensor or overrides.leaves_plain(type(self)) else self._like(plain)
 
     def detach_(self):
         """Leave the graph, in place."""
