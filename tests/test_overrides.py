@@ -427,7 +427,7 @@ def test_types_are_found_in_named_tuples_and_subclasses_of_lists():
 def test_views_as_another_dtype_pass_through_modes():
     with Counting():
         assert torch.ones(2).view(torch.int32).tolist() == [0x3F800000] * 2
-    assert SEEN == ["ones", "view", "tolist"] or SEEN == ["ones", "view"]
+    assert SEEN == ["ones", "view"]
 
 
 def test_detached_tensors_are_plain_where_handlers_are_off():

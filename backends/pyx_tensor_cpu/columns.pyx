@@ -11,7 +11,7 @@ from pyx_tensor_cpu.indexed cimport Bytes16, Item
 from pyx_tensor_cpu.iterate cimport as_type, contiguous, widened
 from pyx_tensor_cpu.memory cimport new_array
 from pyx_tensor_cpu.parallel cimport threads_for
-from pyx_tensor_cpu.pooling cimport spread
+from pyx_tensor_cpu.pooling cimport spread_all
 from pyx_tensor_cpu.pooling_table cimport Pool, Tap, row_of, tap_of
 
 cnp.import_array()
@@ -107,12 +107,7 @@ cdef void add_planes(const Pool* s, Py_ssize_t planes, const Number* columns, Nu
 
 cdef int read_windows(str name, Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
     cdef int i
-    spread(size, s.size, 1)
-    spread(kernel, s.kernel, 1)
-    spread(grid, s.grid, 1)
-    spread(stride, s.stride, 1)
-    spread(padding, s.padding, 0)
-    spread(dilation, s.dilation, 1)
+    spread_all(s, size, kernel, grid, stride, padding, dilation)
     for i in range(3):
         if s.size[i] < 0 or s.kernel[i] < 0 or s.grid[i] < 0 or s.stride[i] < 1 or s.dilation[i] < 1:
             raise ValueError(f"{name}(): no windows of size {kernel}, stride {stride} and dilation {dilation}, {grid} of them, are in {size}")

@@ -120,14 +120,20 @@ cdef int check_plane(str name, const Pool* s) except -1:
     return 0
 
 
-cdef int read_pool(str name, Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
-    cdef int i
+cdef int spread_all(Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
+    """Sizes and steps of windows for the last dims; the ones ahead have one window of one element."""
     spread(size, s.size, 1)
     spread(kernel, s.kernel, 1)
     spread(grid, s.grid, 1)
     spread(stride, s.stride, 1)
     spread(padding, s.padding, 0)
     spread(dilation, s.dilation, 1)
+    return 0
+
+
+cdef int read_pool(str name, Pool* s, size, kernel, grid, stride, padding, dilation) except -1:
+    cdef int i
+    spread_all(s, size, kernel, grid, stride, padding, dilation)
     for i in range(3):
         if (s.kernel[i] < 1 or s.stride[i] < 1 or s.dilation[i] < 1 or s.padding[i] < 0 or s.grid[i] < 0
                 or not windows_meet(s.size[i], s.kernel[i], s.grid[i], s.stride[i], s.padding[i], s.dilation[i])):

@@ -28,7 +28,7 @@ cdef bint dims_in_order(object x) noexcept:
     """The same, with or without gaps between the elements: a dense tensor in its order of dims is row-major."""
     cdef cnp.ndarray array
     cdef int d
-    if in_order(x):
+    if in_order(x):             # whatever the strides of dims of one element are
         return True
     if not is_plain(x) or type((<TensorBase>x).array) is not cnp.ndarray or get_mode() & (INTERCEPT | PROFILE):
         return False

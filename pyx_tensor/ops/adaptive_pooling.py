@@ -59,12 +59,19 @@ def _plan(name, spatial, shape, output_size):
 
 
 @lru_cache(32)
+def _borders(size, grid):
+    """Of all windows, dim after dim, the starts and ends; and the greatest length along each dim."""
+    edges = [_edges(n, g) for n, g in zip(size, grid)]
+    starts, ends = ([edge[at] for along in edges for edge in along] for at in (0, 1))
+    return starts, ends, tuple([max([end - start for start, end in along], default=1) for along in edges])
+
+
+@lru_cache(32)
 def _mean_taps(size, count):
     """The taps whose sums are the means of the windows."""
-    table, = _adaptive_tables((size,), (count,))
-    lengths = np.array([end - start for start, end in _edges(size, count)])
-    places = np.array(table, np.int64).T
-    return Taps(places, (np.arange(len(places))[:, None] < lengths) / lengths)
+    starts, ends, (longest,) = _borders((size,), (count,))
+    steps, starts, ends = np.arange(longest)[:, None], np.array(starts, np.int64), np.array(ends, np.int64)
+    return Taps(np.minimum(starts + steps, ends - 1), (steps < ends - starts) / (ends - starts))
 
 
 def _define_avg(spatial):
@@ -92,23 +99,6 @@ def _define_avg(spatial):
             floor(i size / n) to ceil((i + 1) size / n).
     """
     return op(method=False, hidden=spatial > 1)(pool)
-
-
-def _adaptive_tables(size, grid):
-    tables = []
-    for n, g in zip(size, grid):
-        edges = _edges(n, g)
-        longest = max([end - start for start, end in edges], default=1)
-        tables.append([[min(start + i, end - 1) for i in range(longest)] for start, end in edges])
-    return tables
-
-
-@lru_cache(32)
-def _borders(size, grid):
-    """Of all windows, dim after dim, the starts and ends; and the greatest length along each dim."""
-    edges = [_edges(n, g) for n, g in zip(size, grid)]
-    starts, ends = ([edge[at] for along in edges for edge in along] for at in (0, 1))
-    return starts, ends, tuple([max([end - start for start, end in along], default=1) for along in edges])
 
 
 def _define_max(spatial):

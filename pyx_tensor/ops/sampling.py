@@ -11,12 +11,21 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 
 
 # --- sums of elements at places, and what they are the gradients of ---------------------------------------------------
+def _index(B, places, channels):
+    """Places (N, taps, points) as indices (N, channels, taps * points), that of the first element where there is none."""
+    batch, taps, points = places.shape
+    return B.expand(B.reshape(B.clamp(places, 0), (batch, 1, taps * points)), (batch, channels, taps * points))
+
+
+def _where_there(B, places, x):
+    """x (N, C, taps, points), zeros where there is no place."""
+    return B.where(B.unsqueeze(places, 1) >= 0, x, B.zeros((), dtype=x.dtype, device=x.device))
+
+
 def _found(B, input, places):
     """The elements (N, C, taps, points) of images (N, C, size) at places (N, taps, points), zeros where there is none."""
     (batch, taps, points), channels = places.shape, input.shape[1]
-    index = B.expand(B.reshape(B.clamp(places, 0), (batch, 1, taps * points)), (batch, channels, taps * points))
-    found = B.reshape(B.gather(input, 2, index), (batch, channels, taps, points))
-    return B.where(B.unsqueeze(places, 1) >= 0, found, B.zeros((), dtype=input.dtype, device=input.device))
+    return _where_there(B, places, B.reshape(B.gather(input, 2, _index(B, places, channels)), (batch, channels, taps, points)))
 
 
 @op(method=False, hidden=True, entry=False, grad_name="SumAt", vjp=dict(
@@ -32,12 +41,9 @@ def _sum_at(B, input: T, weights: T, places: Raw):
     weights=lambda B, g, grad, places: B._products_at(grad, g, places)))
 def _spread_at(B, grad: T, weights: T, places: Raw, size):
     """The adjoint of `_sum_at`: images (N, C, size), each element the weighted sum of what it went into."""
-    (batch, taps, points), channels = places.shape, grad.shape[1]
-    parts = B.unsqueeze(grad, 2) * B.unsqueeze(weights, 1)
-    parts = B.where(B.unsqueeze(places, 1) >= 0, parts, B.zeros((), dtype=grad.dtype, device=grad.device))
-    index = B.expand(B.reshape(B.clamp(places, 0), (batch, 1, taps * points)), (batch, channels, taps * points))
-    return B.scatter_add(B.zeros((batch, channels, size), dtype=grad.dtype, device=grad.device), 2, index,
-                         B.reshape(parts, (batch, channels, taps * points)))
+    index = _index(B, places, grad.shape[1])
+    parts = _where_there(B, places, B.unsqueeze(grad, 2) * B.unsqueeze(weights, 1))
+    return B.scatter_add(B.zeros((*grad.shape[:2], size), dtype=grad.dtype, device=grad.device), 2, index, B.reshape(parts, tuple(index.shape)))
 
 
 @op(method=False, hidden=True, entry=False, grad_name="ProductsAt", vjp=dict(
